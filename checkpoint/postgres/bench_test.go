@@ -18,11 +18,11 @@ func BenchmarkStore(b *testing.B) {
 	checkpointtest.Bench(b, func(t testing.TB) checkpoint.Store { return open(t, s.dsn("pool_max_conns=16"), postgres.Config{}) })
 }
 
-// BenchmarkCommitBesideInsert compares a commit with a bare INSERT of the same bytes, on one
+// BenchmarkCommitBesideInsert compares a commit with a plain INSERT of the same bytes, on one
 // server that syncs its log.
 func BenchmarkCommitBesideInsert(b *testing.B) {
 	s := extraServer(b)
-	admin(b, s, "CREATE TABLE bare (id bigserial PRIMARY KEY, data bytea)")
+	admin(b, s, "CREATE TABLE plain (id bigserial PRIMARY KEY, data bytea)")
 	pool, err := pgxpool.New(context.Background(), s.dsn("pool_max_conns=16"))
 	if err != nil {
 		b.Fatal(err)
@@ -30,7 +30,7 @@ func BenchmarkCommitBesideInsert(b *testing.B) {
 	defer pool.Close()
 	checkpointtest.BenchBeside(b, func(t testing.TB) checkpoint.Store { return open(t, s.dsn("pool_max_conns=16"), postgres.Config{}) },
 		func(_ int, data []byte) error {
-			_, err := pool.Exec(context.Background(), "INSERT INTO bare (data) VALUES ($1)", data)
+			_, err := pool.Exec(context.Background(), "INSERT INTO plain (data) VALUES ($1)", data)
 			return err
 		})
 }

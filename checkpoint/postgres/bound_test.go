@@ -43,7 +43,7 @@ func prepared(t testing.TB) (schema string) {
 	return schema
 }
 
-// openSoon opens a store with little patience, again and again while the machine is slow.
+// openSoon opens a store with a short RetryFor, and repeats it while the machine is slow.
 func openSoon(t testing.TB, n *storetest.Network, make func(ctx context.Context) (*postgres.Store, error)) (s *postgres.Store) {
 	t.Helper()
 	storetest.Prepare(t, n, func(ctx context.Context) (err error) {
@@ -227,7 +227,7 @@ func (l *losses) dial(dial pgconn.DialFunc) pgconn.DialFunc {
 	}
 }
 
-// lossy is a connection that says nothing any more after a request that was lost.
+// lossy is a connection that returns no more replies after a lost request.
 type lossy struct {
 	net.Conn
 	*losses

@@ -14,13 +14,13 @@ import (
 	"github.com/weftrun/weft/internal/brief"
 )
 
-// attempt is one try of a call. It may be made again after an error, even one that
-// leaves open whether it had an effect.
+// attempt is one try of a call. It may be repeated after an error, even after one with an unknown
+// outcome.
 type attempt func(ctx context.Context, conn *pgxpool.Conn) error
 
-// call makes attempts until one has an answer, or until there is no sense in more, or no
-// time. write says that an attempt changes something. Every call of a Store goes this way. What is
-// called with one context of [brief.OneCall] has one time.
+// call makes attempts until one succeeds, an error is final, or the time is over. write means that
+// an attempt changes data. All methods of a Store use call. Calls with one context of
+// [brief.OneCall] share one time limit.
 func (s *Store) call(ctx context.Context, write bool, try attempt) error {
 	if err := ctx.Err(); err != nil {
 		return s.typed(err)
@@ -155,8 +155,8 @@ func (s *Store) bury(conn *pgconn.PgConn) {
 	}
 }
 
-// verdict is what the caller is told after the last attempt. A conflict is one even
-// after an attempt with an unknown outcome: what it wrote, if it did, is not there.
+// verdict returns the error of a call after its last attempt. A conflict stays a conflict even
+// after an attempt with an unknown outcome: it proves that the attempt wrote nothing.
 func (s *Store) verdict(ctx context.Context, err error, unknown bool, fate fate) error {
 	if ctx.Err() != nil && fate != final {
 		err = ctx.Err() // instead of what its end did to the connection

@@ -55,8 +55,8 @@ func (s *Store) ask(ctx context.Context, conn *pgxpool.Conn, text string, k chec
 	return a, nil
 }
 
-// Commit implements checkpoint.Store. It returns when the server has the commit on its
-// disk, unless the server was told not to wait for that; see Doctor.
+// Commit implements checkpoint.Store. It returns when the server has the commit on its disk, unless
+// the server's settings disable that wait; see Doctor.
 func (s *Store) Commit(ctx context.Context, c checkpoint.Commit) error {
 	if err := c.Check(); err != nil {
 		return err

@@ -15,8 +15,8 @@ import (
 	"github.com/weftrun/weft/internal/racescale"
 )
 
-// writers append to threads of their own until they are told to stop. A writer repeats
-// a commit whose outcome it does not know, and counts what was acknowledged.
+// writers append, each to its own thread, until stop is set. A writer repeats a commit with an
+// unknown outcome, and counts acknowledged commits.
 type writers struct {
 	store checkpoint.Store
 	stop  atomic.Bool

@@ -1,6 +1,5 @@
-// Package postgres keeps checkpoints in PostgreSQL. It is the store for services that
-// have a PostgreSQL already, that run on several machines, and that must not lose what
-// was acknowledged.
+// Package postgres stores checkpoints in PostgreSQL. Use it for services that run on several
+// machines, already have a PostgreSQL server, and must not lose acknowledged commits.
 //
 //	store, err := postgres.Open(ctx, "postgres://weft@db.internal/weft", postgres.Config{})
 //	if err != nil {
@@ -8,50 +7,49 @@
 //	}
 //	defer store.Close()
 //
-// The nouns are few. A Store is a pool of connections and the name of a schema, which
-// belongs to this package alone and which Open makes and brings up to date. Every write
-// is one call of a function in that schema, every read one statement.
+// A [Store] is a pool of connections and the name of a schema. The schema belongs to this package
+// alone; Open creates and upgrades it. Every write is one call of a function in that schema, every
+// read one statement.
 //
-// # What it promises
+// # Guarantees
 //
 //  1. A commit, a put, a load, a lease, a drop, a delete and a page of a listing are each
 //     one round trip, whatever the outcome; on a new connection one more, the first time.
-//  2. A commit that returned nil survives the death of the server and, as far as the disk
-//     tells the truth, the loss of power, with PostgreSQL's own settings. Doctor says when
-//     the server's settings are others.
-//  3. A write is made once, however often a connection breaks: the store repeats the call,
-//     and the commit's ID says whether it was done. Only when the server stays away for
-//     longer than Config.RetryFor is the error an ErrUnknownOutcome; the same commit again
-//     settles it.
+//  2. A commit that returned nil survives a crash of the server with PostgreSQL's default
+//     settings. It also survives a loss of power, if the disk honours fsync. Doctor reports
+//     settings that weaken this.
+//  3. A write is made once, however often a connection breaks: the store repeats the call, and
+//     finds a commit that was made by its ID. If the server is unreachable for longer than
+//     Config.RetryFor, the error is ErrUnknownOutcome. Repeat the same commit to learn the
+//     outcome.
 //  4. After Acquire returned, no writer without the new fence writes to the thread, not
 //     even one whose commit was under way. Leases and expiry go by the server's clock.
 //  5. It keeps nothing in a session: no prepared statement, no setting, no lock beyond a
-//     transaction. PgBouncer in transaction mode and poolers like it may stand before it.
+//     transaction. So PgBouncer in transaction mode and similar poolers work.
 //  6. What callers name (threads, namespaces, fields, labels) is always a parameter and
 //     never a part of a statement.
 //  7. Errors are those of package checkpoint: ErrFull when the disk is full, ErrBusy when
-//     lock_timeout or statement_timeout struck, ErrUnavailable when the server cannot be
-//     reached or refuses the role, each with what to do about it.
+//     lock_timeout or statement_timeout passed, ErrUnavailable when the server is
+//     unreachable or refuses the role. Each text has an advice.
 //
 // # What it does not do
 //
-// It does not detect changed bytes inside a value, which is the duty of the layer above.
-// It does not read from standbys, which may be behind. It does not gather the commits of
-// several writers into one transaction: the server does the like with its log, and more
-// brought nothing that could be measured. Tables are not partitioned, for a thread is
-// never scanned and a schema a tenant does the same with less.
+// It does not detect changed bytes inside a value; the layer above does. It does not read from
+// standbys, which may lag. It does not group the commits of several writers into one transaction:
+// the server already groups writes to its log, and measurements showed no further gain. Tables are
+// not partitioned, since no query scans a thread; use one schema for each tenant instead.
 //
 // # Long-term memory
 //
 // [Store.Memory] is a memory.Store in the same schema: items across threads, with search.
-// Its table, in sql/memory.sql, is made when it is called first. A write to it takes a few
-// round trips and an advisory lock of the namespace; promise 1 is about threads.
+// The first call creates its table, which sql/memory.sql defines. A write to it takes a few round
+// trips and an advisory lock of the namespace; guarantee 1 covers threads only.
 //
 // # Layout
 //
-// threads has a row for each thread, with its lease and its end; a writer locks it first,
-// shared. heads has a row for each chain of commits. commits, blobs and pending name the
-// chain by a small number that is never used twice. sql/0001.sql is the whole of it, and
-// the table layout says which of those files have been run. Function names end in the
-// layout that brought them and stay, so that processes of two versions can share a schema.
+// threads has a row for each thread, with its lease and its expiry. A writer first takes a shared
+// lock of that row. heads has a row for each chain of commits. commits, blobs and pending name the
+// chain by an integer that is never used twice. The numbered files in sql define the tables, and
+// the table layout has the number of the last one that ran. The name of a function ends in the
+// layout that introduced it. Old functions stay, so processes of two versions can share a schema.
 package postgres

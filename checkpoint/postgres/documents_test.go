@@ -72,8 +72,8 @@ func TestDocuments_ClosedStore(t *testing.T) {
 	}
 }
 
-// TestDocumentsOverConnectionsThatAreCut counts up by compare-and-set: a set that was made
-// and not acknowledged, and then told as a conflict, would stop it.
+// TestDocumentsOverConnectionsThatAreCut counts up by compare-and-set. A set that was made but
+// reported as a conflict would stop it.
 func TestDocumentsOverConnectionsThatAreCut(t *testing.T) {
 	p := newProxy(t, cluster)
 	d := documentsOf(t, open(t, p.dsn(""), postgres.Config{Schema: freshSchema(), RetryFor: time.Minute}))

@@ -13,14 +13,14 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// fate says what an error means for a call.
+// fate is the meaning of an error for a call.
 type fate int
 
 const (
-	final   fate = iota // an answer, or no sense in asking again
-	refused             // the server undid it and says: again
+	final   fate = iota // an answer, or an error that a retry cannot change
+	refused             // the server rolled back, and a retry may succeed
 	away                // the server could not be reached, so nothing happened
-	lost                // the connection broke; what was under way may have happened or not
+	lost                // the connection broke, so the outcome is unknown
 )
 
 // fateOf sorts an error of pgx, or of this package.
@@ -83,7 +83,7 @@ func fateOfCode(code string) fate {
 	case "57P01", "57P02", "57P05": // shut down, crashed, idle for too long
 		return lost
 	}
-	if strings.HasPrefix(code, "08") { // the connection; PgBouncer says so of all its troubles
+	if strings.HasPrefix(code, "08") { // a connection error; PgBouncer uses it for all its errors
 		return lost
 	}
 	return final
@@ -144,7 +144,7 @@ func kindOf(code string) (advice string, kind error) {
 	case "40001", "40P01", "55P03":
 		return "others held a lock for too long; try again", checkpoint.ErrBusy
 	case "57014":
-		return "the server stopped the statement: statement_timeout is too short, or somebody cancelled it", checkpoint.ErrBusy
+		return "the server stopped the statement: statement_timeout is too short, or a user cancelled it", checkpoint.ErrBusy
 	case "54000", "54023":
 		return "a name of a namespace, field, task or slot is longer than an index can hold, about 2,600 bytes", checkpoint.ErrTooLarge
 	case "XX001", "XX002":

@@ -60,7 +60,7 @@ func either(good bool, bad checkpoint.Finding) checkpoint.Finding {
 	return bad
 }
 
-// role says what kind of server it is.
+// role reports whether the server is the primary.
 func (f facts) role() string {
 	if f.recovering {
 		return "no, a standby"
@@ -71,7 +71,7 @@ func (f facts) role() string {
 // mostExpired is up to how many expired threads are counted.
 const mostExpired = 1000
 
-// waiting says how many threads have expired and still take room.
+// waiting returns the number of expired threads that still have rows.
 func (f facts) waiting() string {
 	if f.expired >= mostExpired {
 		return fmt.Sprint(mostExpired, " or more")

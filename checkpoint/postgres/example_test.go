@@ -10,7 +10,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/postgres"
 )
 
-// A thread goes on where another process left it, and nobody can fork it silently.
+// A process continues the thread of another one. A rival commit fails instead of forking it.
 func Example() {
 	ctx := context.Background()
 	connString := cluster.dsn() // "postgres://weft@db.internal/weft"

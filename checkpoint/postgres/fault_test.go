@@ -213,14 +213,14 @@ func TestDoneIsFoundBehindTheHead(t *testing.T) {
 				}
 			})
 			if err != nil {
-				t.Errorf("rule: a call that has made its commit is told so, when the reply was lost\n got: %v", err)
+				t.Errorf("rule: a call that has made its commit succeeds, when the reply was lost\n got: %v", err)
 			}
 		})
 	}
 }
 
 // TestCommit_MadeByAnotherCall repeats a commit that an earlier call made, by a writer that has no
-// lease or comes too late. The attempt is refused, and the reply that says so is lost.
+// lease or comes too late. The attempt is refused, and the reply with the refusal is lost.
 //
 // Requirement: the same commit twice is one commit, so a lost reply is safe to retry
 func TestCommit_MadeByAnotherCall(t *testing.T) {
@@ -286,7 +286,7 @@ func TestLocksAndTimeoutsAreBusy(t *testing.T) {
 
 // Requirement: ErrUnavailable: nothing was written
 func TestOpenStatesWhatIsWrong(t *testing.T) {
-	admin(t, cluster, "CREATE ROLE nobody_special LOGIN")
+	admin(t, cluster, "CREATE ROLE plain_role LOGIN")
 	strict := extraServer(t, "fsync=off", "hba_file="+hbaFile(t, cluster, "local all all reject\n"))
 	cfg := postgres.Config{Schema: freshSchema(), RetryFor: 2 * time.Second}
 	for name, c := range map[string]struct {
@@ -298,7 +298,7 @@ func TestOpenStatesWhatIsWrong(t *testing.T) {
 		"no server":         {"host=" + t.TempDir() + " user=weft", cfg, checkpoint.ErrUnavailable, "is the server up"},
 		"no database":       {strings.Replace(cluster.dsn(), "dbname=postgres", "dbname=nothing", 1), cfg, checkpoint.ErrUnavailable, "make the database"},
 		"no permission":     {strict.dsn(), cfg, checkpoint.ErrUnavailable, "pg_hba.conf"},
-		"no privilege":      {strings.Replace(cluster.dsn(), "user=weft", "user=nobody_special", 1), cfg, checkpoint.ErrUnavailable, "privilege"},
+		"no privilege":      {strings.Replace(cluster.dsn(), "user=weft", "user=plain_role", 1), cfg, checkpoint.ErrUnavailable, "privilege"},
 		"no connection":     {"nonsense", cfg, checkpoint.ErrUnavailable, "parse"},
 		"no schema, no way": {cluster.dsn(), postgres.Config{Schema: "missing", Migrate: postgres.MigrateNever}, checkpoint.ErrUnsupported, "MigrateUp"},
 		"a bad name":        {cluster.dsn(), postgres.Config{Schema: strings.Repeat("x", 64)}, checkpoint.ErrUnsupported, "name of a schema"},
@@ -308,7 +308,7 @@ func TestOpenStatesWhatIsWrong(t *testing.T) {
 			s.Close()
 		}
 		if !errors.Is(err, c.want) || !strings.Contains(fmt.Sprint(err), c.phrase) {
-			t.Errorf("rule: Open says what is wrong: %s\n got: %v\nwant: %v, with %q", name, err, c.want, c.phrase)
+			t.Errorf("rule: Open names what is wrong: %s\n got: %v\nwant: %v, with %q", name, err, c.want, c.phrase)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (s *Store) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpo
 func (s *Store) Release(ctx context.Context, thread, fence string) error {
 	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		if fence == "" {
-			return nil // nobody's
+			return nil // no lease has this fence
 		}
 		_, err := conn.Exec(ctx, s.text.release, s.mode, []byte(thread), fence)
 		return err

@@ -113,13 +113,13 @@ func TestMemoryOfAClosedStoreReturnsAnError(t *testing.T) {
 	_, searchErr := m.Search(t.Context(), memory.Query{})
 	for _, err := range []error{putErr, getErr, searchErr} {
 		if !errors.Is(err, checkpoint.ErrClosed) {
-			t.Errorf("rule: the memory of a closed store says so\n got: %v\nwant: ErrClosed", err)
+			t.Errorf("rule: the memory of a closed store returns ErrClosed\n got: %v\nwant: ErrClosed", err)
 		}
 	}
 }
 
-// TestMemoryOverConnectionsThatAreCut counts up by compare-and-set: a put that was made and
-// not acknowledged, and then told as a conflict, would stop it.
+// TestMemoryOverConnectionsThatAreCut counts up by compare-and-set. A put that was made but
+// reported as a conflict would stop it.
 func TestMemoryOverConnectionsThatAreCut(t *testing.T) {
 	p := newProxy(t, cluster)
 	m := memoryOf(t, open(t, p.dsn(""), postgres.Config{Schema: freshSchema(), RetryFor: time.Minute}))

@@ -57,7 +57,7 @@ func TestPartition(t *testing.T) {
 				go func() { done <- s.Commit(t.Context(), link(k, 2)) }()
 				p.restore()
 				if err := <-done; err != nil {
-					t.Errorf("rule: when the partition heals the same commit settles it\n got: %v", err)
+					t.Errorf("rule: after the partition the same commit succeeds\n got: %v", err)
 				}
 				if snap, err := s.Load(t.Context(), k, 0); err != nil || snap.Seq != 2 || len(snap.Blobs) != 2 {
 					t.Errorf("rule: a partition splits no chain\n got: commit %d, %v", snap.Seq, err)

@@ -15,33 +15,32 @@ import (
 	"github.com/weftrun/weft/internal/brief"
 )
 
-// Config says how a database is used. The zero value is what most want.
+// Config has the settings of a Store. The zero value suits most programs.
 type Config struct {
 	// Schema is the PostgreSQL schema that holds the tables; "" means "weft". It belongs
 	// to this package alone. Stores with different schemas do not see each other.
 	Schema string
-	// Migrate says what to do when the schema is missing or older than this package.
+	// Migrate is what Open does when the schema is missing or older than this package.
 	Migrate Migrate
-	// RetryFor is the most that a call may take, Open and New too; 0 or less means 5 seconds. A
-	// call that goes through all that there is, however much (a listing, a query, a search),
-	// has it for each page that the server answers. Within it a call is tried again while
-	// the server cannot be reached, starts up, or has to break a deadlock. A single try gets
-	// half of it, so that a connection which died in silence is replaced in time. What the
-	// server needs longer for, such as a large thread to delete or an old schema to bring
-	// up to date, wants a greater one. The context of the call ends it sooner.
+	// RetryFor is the time limit of a call, also of Open and New; 0 or less means 5 seconds. A
+	// listing, a query or a search has it for each page. Within it, a call is retried while the
+	// server is unreachable, starts up, or breaks a deadlock. A single try gets half of it, so
+	// that a dead connection is replaced in time. Set a longer one for operations that take the
+	// server longer, such as the deletion of a large thread or the upgrade of an old schema. The
+	// context of the call may end it sooner.
 	//
-	// Two things do not count. A call that waits for a connection of the pool while the
-	// server answers others is not timed. And on a pool that Open has made, each MiB that
-	// moves gives a call a second more.
+	// The limit excludes the time that a call waits for a connection of the pool while the
+	// server answers other calls. On a pool that Open made, a call gets one second more for each
+	// MiB that it transfers.
 	RetryFor time.Duration
 }
 
-// Migrate says whether Open may change the schema.
+// Migrate decides whether Open may change the schema.
 type Migrate int
 
 const (
-	// MigrateUp makes a missing schema and brings an older one up to date. The role
-	// needs CREATE on the database, once.
+	// MigrateUp creates a missing schema and upgrades an older one. The role needs CREATE on the
+	// database for that.
 	MigrateUp Migrate = iota
 	// MigrateNever leaves the schema as it is, and Open returns an ErrUnsupported unless it
 	// fits. The role needs USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on its
@@ -136,7 +135,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// address says where the server is, for errors.
+// address returns the address of the server, for errors.
 func (s *Store) address() string {
 	cfg := s.pool.Config().ConnConfig
 	network, address := pgconn.NetworkAddress(cfg.Host, cfg.Port)

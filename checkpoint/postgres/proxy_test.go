@@ -15,8 +15,8 @@ import (
 	"github.com/weftrun/weft/checkpoint/postgres"
 )
 
-// proxy stands between a store and its server. It counts round trips, and cuts
-// connections when it is told to.
+// proxy forwards connections between a store and its server. It counts round trips, and cuts
+// connections on request.
 type proxy struct {
 	listener net.Listener
 	socket   string

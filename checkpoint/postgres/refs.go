@@ -9,8 +9,8 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// The references of a commit are three arrays, so that the server can join them with
-// the blobs they name. Nobody above ever sees these bytes, so a checksum goes with them.
+// The references of a commit are three arrays, so that the server can join them with the blobs they
+// name. The layers above never see these bytes, so a checksum is stored with them.
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

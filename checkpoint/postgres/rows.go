@@ -17,7 +17,7 @@ type rowsQuerier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// forRows runs f for what scan makes of each row, until it says no.
+// forRows runs f for the value that scan returns for each row, until f returns false.
 func forRows[T any](ctx context.Context, s *Store, q rowsQuerier, scan func(pgx.Rows) (T, error), f func(T) bool, text string, args ...any) error {
 	rows, err := q.Query(ctx, s.sql(text), append([]any{s.mode}, args...)...)
 	if err != nil {

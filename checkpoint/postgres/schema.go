@@ -144,7 +144,7 @@ func createSchema(ctx context.Context, tx pgx.Tx, schema string) error {
 	return err
 }
 
-// foreign reports whether an error says that a name is taken, or that a column is not there.
+// foreign reports whether an error means that a name is taken or a column is missing.
 func foreign(err error) bool {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {

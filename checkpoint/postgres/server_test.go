@@ -28,8 +28,9 @@ import (
 	"github.com/weftrun/weft/internal/servicetest"
 )
 
-// cluster is the server of this package's tests. They look at it through beside, and change what is in it behind
-// the backs of the stores: thousands of times, for which a connection each is too slow.
+// cluster is the server of this package's tests. They look at it through beside, and change what is
+// in it behind the backs of the stores: thousands of times, for which a connection each is too
+// slow.
 var (
 	cluster *server
 	beside  *pgxpool.Pool
@@ -163,7 +164,7 @@ func (s *server) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start starts the server and waits until it says that it is ready.
+// start starts the server and waits until it is ready.
 func (s *server) start() error {
 	for range 50 {
 		ready, err := s.tryStart()

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestWire_MovingBytesPutOffTheDeadline moves 8 MiB each way with a deadline of 300 ms, at twice the
-// rate that counts as alive and at a tenth of it.
+// TestWire_MovingBytesPutOffTheDeadline moves 8 MiB each way with a deadline of 300 ms, at twice
+// the rate that counts as alive and at a tenth of it.
 func TestWire_MovingBytesPutOffTheDeadline(t *testing.T) {
 	const size = 8 << 20
 	for _, c := range []struct {

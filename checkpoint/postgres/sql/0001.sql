@@ -1,11 +1,11 @@
--- Layout 1. {schema} stands for the quoted name of the schema.
+-- Layout 1. {schema} is the quoted name of the schema.
 --
 -- A name that a caller chooses is bytea: text cannot hold a zero byte, and bytea sorts
 -- by bytes whatever the collation of the database.
 
--- A thread: its lease and when it expires. Whoever writes to a chain of a thread locks
--- this row first, shared; whoever takes the thread over or removes it, alone. That is
--- the whole order of locks: thread, then head.
+-- A thread: its lease and when it expires. A writer to a chain of a thread first locks this
+-- row, shared. A function that takes over or removes the thread locks it exclusively. Locks are
+-- always taken in this order: thread, then head.
 CREATE TABLE {schema}.threads (
 	thread  bytea PRIMARY KEY,
 	fence   text NOT NULL DEFAULT '', -- of the newest lease; '' when it was released

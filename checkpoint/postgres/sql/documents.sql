@@ -1,5 +1,5 @@
 -- Documents. This table is made when Store.Documents is called first, and is no part of the
--- layout of the threads. {schema} stands for the quoted name of the schema.
+-- layout of the threads. {schema} is the quoted name of the schema.
 
 CREATE SEQUENCE {schema}.document_versions;
 

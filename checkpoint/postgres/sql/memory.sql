@@ -1,5 +1,5 @@
 -- Long-term memory. These tables are made when Store.Memory is called first, and are no
--- part of the layout of the threads. {schema} stands for the quoted name of the schema.
+-- part of the layout of the threads. {schema} is the quoted name of the schema.
 
 CREATE TABLE {schema}.memories (
 	ns      bytea NOT NULL,       -- labels with a zero byte between them
