@@ -10,8 +10,8 @@ import (
 // copy one, and to reach it, by its pointer, with plain values. Writes convert the whole value
 // before they touch the channel.
 //
-// make makes channels for n records, in one allocation, for these fields of each, which all have the
-// channel type. It stores each by its pointer in cells, and as the runtime sees it in channels:
+// make makes channels for n records, in one allocation, for these fields of each, which all have
+// the channel type. It stores each by its pointer in cells, and as the runtime sees it in channels:
 // field f of record i at index i*stride+f.
 type binding struct {
 	channel   reflect.Type

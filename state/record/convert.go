@@ -288,9 +288,12 @@ func decodePlain(data []byte) (v any, err error) {
 	return json.Number(bytes.TrimRight(data, " \t\r\n")), nil
 }
 
+// maxIntDigits is the length of the longest int64 in decimal, with its sign.
+const maxIntDigits = 20
+
 // decodeInt reads JSON that is a number in the form of an int64, without the copies of decodePlain.
 func decodeInt(data []byte) (i int64, ok bool) {
-	if len(data) == 0 || data[0] > '9' || !json.Valid(data) {
+	if len(data) == 0 || len(data) > maxIntDigits || data[0] != '-' && (data[0] < '0' || data[0] > '9') || !json.Valid(data) {
 		return 0, false
 	}
 	i, err := strconv.ParseInt(string(data), 10, 64)
