@@ -84,7 +84,15 @@ func (l layout) Decode(v state.View, i int, data []byte) error {
 	if err != nil {
 		return fmt.Errorf("state: field %q: %w", l.fields[i].Name, err)
 	}
-	return l.named(i, l.bindings[i].write(v.State.(*Record).cells[i], value))
+	c := v.State.(*Record).cells[i]
+	if _, handle := c.(*state.Untracked[plain]); handle { // its write takes any value as it is
+		plain, err := l.types[i].convert(value, 0)
+		if err != nil {
+			return l.named(i, err)
+		}
+		value = plain
+	}
+	return l.named(i, l.bindings[i].write(c, value))
 }
 
 // Check takes what an Untracked or a channel of another package holds as it is.

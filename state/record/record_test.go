@@ -411,3 +411,20 @@ func BenchmarkRecordStep(b *testing.B) {
 		}
 	}
 }
+
+// An untracked field of any type takes Go values as they are, and JSON as plain values.
+func TestUnmarshalJSON_UntrackedFieldIsPlain(t *testing.T) {
+	shape, err := record.NewShape(record.Field{Name: "any", Kind: state.KindUntracked})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := shape.New()
+	if err := json.Unmarshal([]byte(`{"any": {"n": 5, "f": [1.5]}}`), &r); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := r.Get("any")
+	want := any(map[string]any{"n": int64(5), "f": []any{1.5}})
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %#v, want %#v", got, want)
+	}
+}
