@@ -41,7 +41,7 @@ func (m *meter) normal(v any) (any, error) {
 		return m.normalList(r)
 	case r.Kind() == reflect.Map:
 		return m.normalMap(r)
-	case r.Kind() == reflect.Pointer && !r.IsNil():
+	case r.Kind() == reflect.Pointer && !r.IsNil() && r.Elem().Kind() != reflect.Pointer:
 		return m.normal(r.Elem().Interface())
 	}
 	return normalScalar(r)
@@ -99,7 +99,7 @@ func normalScalar(r reflect.Value) (any, error) {
 		return r.String(), nil
 	case r.Kind() == reflect.Bool:
 		return r.Bool(), nil
-	case r.Kind() == reflect.Pointer:
+	case r.Kind() == reflect.Pointer && r.IsNil():
 		return nil, nil
 	}
 	return nil, fmt.Errorf("an expression cannot use a value of type %s", r.Type())

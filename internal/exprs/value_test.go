@@ -333,3 +333,41 @@ func TestFunctions_CountCharactersAndKeepKeys(t *testing.T) {
 		}
 	}
 }
+
+// cycle is a pointer to itself.
+type cycle *cycle
+
+func TestEval_ConvertsOtherGoTypes(t *testing.T) {
+	type word string
+	n, self := 7, new(cycle)
+	*self = self
+	env := exprs.Env{"v": exprs.Any}
+	for _, tt := range []struct {
+		text string
+		v    any
+		want string
+	}{
+		{"v + 1", 1, "2"},
+		{"v + 1", uint8(1), "2"},
+		{"v + 1", &n, "8"},
+		{"v + '!'", word("a"), "a!"},
+		{"v[0] + v[-1]", []int{1, 2}, "3"},
+		{"v.a + v['b']", map[word]float32{"a": 1, "b": 0.5}, "1.5"},
+		{"v[2]", map[int]string{2: "two"}, "two"},
+		{"keys(v)", map[int]string{2: "two", 1: "one"}, "[1,2]"},
+		{"v == nil", (*int)(nil), "true"},
+		{"map(v, #.n)", []map[string]int{{"n": 1}}, "[1]"},
+		{"v", struct{}{}, "an expression cannot use a value of type struct {}"},
+		{"v", *self, "an expression cannot use a value of type exprs_test.cycle"},
+		{"v.f", map[string]any{"f": func() {}}, "an expression cannot use a value of type func()"},
+	} {
+		v, err := exprs.CompileValue("${{ "+tt.text+" }} ", env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := v.Eval(map[string]any{"v": tt.v})
+		if got != tt.want+" " && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s of %T: got %v, %v; want %s", tt.text, tt.v, got, err, tt.want)
+		}
+	}
+}
