@@ -51,8 +51,7 @@ type loop struct {
 	depth   int
 	body    evaluator // nil if there is no closure
 	test    condition // nil if the closure need not be true or false
-	last    evaluator // the third argument, or nil
-	lastArg any       // its value
+	lastArg any       // the third argument, if hasLast
 	hasLast bool
 }
 
