@@ -46,8 +46,8 @@ func TestReplyToSeveralOpenQuestionsIsAmbiguous(t *testing.T) {
 func TestUnknownQuestionChangesNothing(t *testing.T) {
 	var ran counter
 	g, res := two(t, &ran)
-	_, err := g.Resume(ctx, graph.Answer(idOf(t, res, "x"), "1").Answer("nobody", "2"), t1)
-	is(t, err, graph.ErrUnknownQuestion, "nobody", idOf(t, res, "x"))
+	_, err := g.Resume(ctx, graph.Answer(idOf(t, res, "x"), "1").Answer("unknown", "2"), t1)
+	is(t, err, graph.ErrUnknownQuestion, "unknown", idOf(t, res, "x"))
 	asked(t, resume(t, g, graph.Answers{}, graph.Interrupted), "x y")
 	ran.want(t, "a", 1)
 }
@@ -107,8 +107,8 @@ func TestNewInputForAWaitingThreadIsRefused(t *testing.T) {
 	}
 }
 
-// The schema of a time is "string": only the node can tell that an answer is none.
-func TestAnswerThatOnlyTheNodeCanRefuseLeavesTheQuestionOpen(t *testing.T) {
+// The schema of a time is "string": only the node can detect that an answer is no time.
+func TestAnswer_RefusedByTheNodeLeavesTheQuestionOpen(t *testing.T) {
 	n := graph.Func(func(ctx context.Context, s *world) error {
 		when, err := graph.Ask[time.Time](ctx, graph.Question{Prompt: "when?"})
 		s.Log.Append(when.Format(time.DateOnly))
@@ -119,7 +119,7 @@ func TestAnswerThatOnlyTheNodeCanRefuseLeavesTheQuestionOpen(t *testing.T) {
 	for range 2 {
 		res := resume(t, g, graph.Reply("soon"), graph.Interrupted)
 		if asked(t, res, "when?"); string(res.Interrupts[0].Refused) != `"soon"` {
-			t.Errorf("the question says that %s was refused, want \"soon\"", res.Interrupts[0].Refused)
+			t.Errorf("the refused answer of the question is %s, want \"soon\"", res.Interrupts[0].Refused)
 		}
 	}
 	asked(t, resume(t, g, graph.Answers{}, graph.Interrupted), "when?")

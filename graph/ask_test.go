@@ -1,7 +1,6 @@
 package graph_test
 
-// The rows of LangGraph's tests that are about questions and static interrupts, in Weft's
-// terms. The numbers are those of the specification that Weft was built to.
+// These tests cover the cases of LangGraph's tests of questions and static interrupts.
 
 import (
 	"context"
@@ -41,7 +40,7 @@ func TestOneAnswerFinishesAQuestionAndAFailureOfOneStep(t *testing.T) {
 	_, err := g.Invoke(ctx, world{}, t1)
 	is(t, err, errBoom, `node "bad"`)
 	if p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); err != nil || len(p.Interrupts) != 1 || p.Interrupts[0].Prompt != "x" || len(p.Failures) != 1 {
-		t.Errorf("the thread tells %+v, %v; want the question and the failure", p, err)
+		t.Errorf("the thread is %+v, %v; want the question and the failure", p, err)
 	}
 	mended = true
 	logged(t, resume(t, g, graph.Reply("yes"), graph.Done), "ask yes bad")
@@ -75,7 +74,7 @@ func TestExitLeavesOneCommitOfAPausedRun(t *testing.T) {
 	logged(t, resume(t, g, graph.Reply("1"), graph.Done), "a b c x=1")
 }
 
-// What a node wrote before its question shows nowhere until it has finished.
+// The writes of a node that asks stay invisible until the node has finished.
 func TestStateDoesNotChangeWhileItsNodeAsks(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -117,8 +116,8 @@ func TestOnlyTheTaskThatWasAnsweredRunsAgain(t *testing.T) {
 	ran.want(t, "b", 2)
 }
 
-// A static interrupt is passed by Resume. An answer is for a question, so at a pause where
-// nothing was asked it is an error, and the pause stays.
+// Resume passes a static interrupt. An answer belongs to a question: at a pause without a question
+// it is an error, and the pause stays.
 func TestAStaticInterruptTakesNoAnswer(t *testing.T) {
 	cfg := stored()
 	cfg.InterruptBefore = []string{"b"}
@@ -134,7 +133,7 @@ func TestAStaticInterruptTakesNoAnswer(t *testing.T) {
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a b")
 }
 
-// Start is no node, and after the last node nothing is left to pause before.
+// The run does not pause before Start, which is no node, or after its last node.
 func TestAPauseNeedsNoChangeOfTheState(t *testing.T) {
 	for d, commits := range map[graph.Durability][]uint64{graph.Sync: {2, 3, 4}, graph.Async: {2, 3, 4}, graph.Exit: {1, 2, 3}} {
 		cfg := stored()
@@ -163,11 +162,11 @@ func TestAPauseNeedsNoChangeOfTheState(t *testing.T) {
 	}
 }
 
-// Where LangGraph calls back on an interrupt and on a resume, Weft tells events; a reader
-// that panics has only left.
+// Where LangGraph calls back on an interrupt and on a resume, Weft emits events. A reader that
+// panics has only left.
 //
 // Requirement: events: questions
-func TestAQuestionAndItsAnswerAreToldOnce(t *testing.T) {
+func TestEvents_QuestionAndAnswerComeOnce(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	c := child(t, &ran, graph.Config{}, func(ctx context.Context, s *inner) error {
@@ -176,7 +175,7 @@ func TestAQuestionAndItsAnswerAreToldOnce(t *testing.T) {
 	})
 	g := build(t, parallel(map[string]graph.Node[world]{"in": hosts(c, "", nil)}), cfg)
 	live := g.Start(ctx, world{}, graph.RunOptions{Thread: "t1", Hold: true})
-	told := live.Events(graph.Tasks)
+	events := live.Events(graph.Tasks)
 	bad := live.Events(graph.Tasks)
 	func() {
 		defer func() {
@@ -188,15 +187,15 @@ func TestAQuestionAndItsAnswerAreToldOnce(t *testing.T) {
 			panic("a bad reader")
 		}
 	}()
-	asked, ends := askings(t, told)
+	asked, ends := askings(t, events)
 	res, err := live.Wait()
 	ended(t, graph.Interrupted, res, err)
 	id, ns := res.Interrupts[0].ID, res.Interrupts[0].Namespace
 	if want := fmt.Sprintf("c2@%s %s; in@ %s", ns, id, id); strings.Join(asked, "; ") != want || !strings.HasPrefix(ns, "in:") {
-		t.Errorf("told to ask are %q, want each level of the question once: %s", asked, want)
+		t.Errorf("the events of questions are %q, want each level of the question once: %s", asked, want)
 	}
 	if want := fmt.Sprint("interrupted ", res.Checkpoint, " ", id); ends != want {
-		t.Errorf("the end is told as %q, want %q", ends, want)
+		t.Errorf("the event of the end is %q, want %q", ends, want)
 	}
 	asked, ends = askings(t, g.StreamResume(ctx, graph.Reply(true), graph.RunOptions{Thread: "t1", Modes: graph.Tasks}))
 	if len(asked) != 0 || ends != "done 2 " {
@@ -204,7 +203,7 @@ func TestAQuestionAndItsAnswerAreToldOnce(t *testing.T) {
 	}
 }
 
-// The id of a question comes from its place: the same in another process, another in
+// The id of a question depends on its place: it is the same in another process, and differs in
 // another namespace, thread, turn and call.
 //
 // Requirement: Every question counts
@@ -237,7 +236,7 @@ func TestTheIDOfAQuestionComesFromItsPlace(t *testing.T) {
 		is(t, err, nil)
 		for i, in := range p.Interrupts { // as another process reads it
 			if in.ID != all[6+i] {
-				t.Errorf("question %d was told as %s and is stored as %s", i, all[6+i], in.ID)
+				t.Errorf("question %d has the id %s in its event and %s in the store", i, all[6+i], in.ID)
 			}
 		}
 		return all
@@ -255,7 +254,8 @@ func TestTheIDOfAQuestionComesFromItsPlace(t *testing.T) {
 	}
 }
 
-// askings returns the tasks that are told to ask, with namespace and questions, and the end.
+// askings returns the events of tasks that ask, with namespace and questions, and the event of the
+// end.
 func askings(t *testing.T, events iter.Seq2[graph.Event, error]) (asked []string, end string) {
 	t.Helper()
 	for ev, err := range events {

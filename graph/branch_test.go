@@ -10,20 +10,20 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// says is a node that logs its name with how often it ran.
-func says(name string, ran *counter) graph.Node[world] {
+// logsNth is a node that logs its name and the number of its run, as in a2.
+func logsNth(name string, ran *counter) graph.Node[world] {
 	return graph.Func(func(_ context.Context, s *world) error {
 		s.Log.Append(fmt.Sprintf("%s%d", name, ran.add(name)))
 		return nil
 	})
 }
 
-// chainOf is a graph of nodes in a row that say their names.
+// chainOf is a graph of nodes in a row, made by logsNth.
 func chainOf(t testing.TB, ran *counter, cfg graph.Config, names ...string) *graph.Graph[world] {
 	b := graph.New[world]("chain")
 	from := graph.Start
 	for _, n := range names {
-		b.Node(n, says(n, ran))
+		b.Node(n, logsNth(n, ran))
 		b.Edge(from, n)
 		from = n
 	}
@@ -31,7 +31,7 @@ func chainOf(t testing.TB, ran *counter, cfg graph.Config, names ...string) *gra
 	return build(t, b, cfg)
 }
 
-// tree tells each commit of t1, oldest first: number, source, parent, branch, what ran.
+// tree describes each commit of t1, oldest first: number, source, parent, branch, what ran.
 func tree(t testing.TB, cfg graph.Config) string {
 	t.Helper()
 	var lines []string
@@ -146,11 +146,11 @@ func TestLaterTurnsGoOnFromTheReplayedBranch(t *testing.T) {
 }
 
 // Requirement: History is a tree
-func TestAForkDoesNotTakeWhatStoodBesideTheCommit(t *testing.T) {
+func TestBranch_DoesNotTakePendingWrites(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	fail := true
-	b := parallel(map[string]graph.Node[world]{"a": says("a", &ran), "b": graph.Func(func(context.Context, *world) error {
+	b := parallel(map[string]graph.Node[world]{"a": logsNth("a", &ran), "b": graph.Func(func(context.Context, *world) error {
 		ran.add("b")
 		if fail {
 			return errBoom
@@ -173,7 +173,7 @@ func TestAForkDoesNotTakeWhatStoodBesideTheCommit(t *testing.T) {
 	ran.want(t, "b", 3)
 }
 
-func TestAForkKeepsFieldsThatTheGraphDoesNotKnow(t *testing.T) {
+func TestBranch_KeepsUnknownFields(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := chainOf(t, &ran, cfg, "a", "b")
@@ -197,8 +197,7 @@ func TestAForkKeepsFieldsThatTheGraphDoesNotKnow(t *testing.T) {
 	}
 }
 
-// A subgraph of the thread goes on from what it was on the branch, whatever became of it
-// on others.
+// A subgraph of the thread continues from its state on the branch, not from that on another branch.
 //
 // Requirement: Subgraphs
 func TestASubgraphOfTheThreadFollowsTheBranch(t *testing.T) {
@@ -256,8 +255,8 @@ func TestAnUnknownCommitIsAnError(t *testing.T) {
 	is(t, err, graph.ErrUnknownThread, "t2")
 }
 
-// In a branch the task in the same place has the same id, and the effects that it keeps
-// happen again.
+// On a branch, the task in the same place has the same id, and its stored side effects happen
+// again.
 //
 // Requirement: An answer to an old question
 func TestTasksOfABranchHaveTheIDsOfTheirPlace(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// pauses fails the test unless the run pauses at these static interrupts.
+// pauses fails the test unless the run pauses at the static interrupts in want.
 func pauses(t *testing.T, res graph.Result[world], want string) {
 	t.Helper()
 	var at []string
@@ -97,8 +97,8 @@ func TestStepBeforeAPauseIsNotCounted(t *testing.T) {
 	}
 }
 
-// A pause that nobody was told of, because the run was cut off before it, still comes.
-func TestResumePassesOnlyAPauseThatWasTold(t *testing.T) {
+// A run that ends just before a pause does not report it, so Resume pauses there.
+func TestResume_PassesOnlyAReportedPause(t *testing.T) {
 	cfg := stored()
 	cfg.InterruptBefore, cfg.MaxSteps = []string{"b"}, 1
 	b := graph.New[world]("static")
@@ -112,7 +112,7 @@ func TestResumePassesOnlyAPauseThatWasTold(t *testing.T) {
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a b c")
 }
 
-func TestPauseAfterAStepIsToldThoughTheRunWasCutOff(t *testing.T) {
+func TestPauseAfter_IsReportedAfterACrash(t *testing.T) {
 	store := &faulty{Store: stored().Store}
 	b := graph.New[world]("static")
 	line(b, "a", "b", "c")
@@ -156,8 +156,8 @@ func TestNewInputDropsAStaticPause(t *testing.T) {
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a a b")
 }
 
-// Only a Resume that follows a pause passes it: on a branch, and after a history that was typed
-// in, a pause before a node comes again.
+// Only a Resume that follows a pause passes it. On a branch, and after a history that was typed in,
+// the run pauses before the node again.
 //
 // Requirement: a static pause happens again on a branch
 func TestStaticPause_AfterEditsAndOnBranches(t *testing.T) {

@@ -14,8 +14,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// costly is a node whose result depends on the name alone. It goes on to next, where
-// there is one.
+// costly is a node whose result depends on the name alone. It goes to next if that is given.
 func costly(ran *counter, next ...string) graph.Node[world] {
 	return graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
 		ran.add("costly " + s.Name.Get())
@@ -60,7 +59,7 @@ func TestCachedNodeRunsOnceForEachInput(t *testing.T) {
 	}
 }
 
-func TestCachedWorkersAreToldApartByTheirPayload(t *testing.T) {
+func TestCache_WorkersDifferByPayload(t *testing.T) {
 	var ran counter
 	b := graph.New[world]("workers")
 	b.Node("r", goes("r", graph.Send("w", 1).Send("w", 2).Send("w", 1), "w"))
@@ -178,7 +177,7 @@ func TestWhatMustNotBeCachedIsNot(t *testing.T) {
 	}
 }
 
-// brokenCache fails as it is told.
+// brokenCache is a cache whose calls fail as its fields state.
 type brokenCache struct {
 	graph.MemoryCache
 	get, put error
@@ -212,21 +211,21 @@ func TestCacheThatFailsDoesNotFailTheRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var ran counter
 			g := single(t, graph.Cache(costly(&ran), byName), graph.Policy{}, graph.Config{Cache: cache})
-			var told error
+			var cacheErr error
 			var last graph.Event
 			for ev, err := range g.Stream(ctx, world{Name: state.Of("x")}, graph.RunOptions{Modes: graph.Tasks}) {
 				if err != nil {
 					t.Fatal(err)
 				}
 				if last = ev; ev.Phase == graph.Uncached {
-					told = ev.Err
+					cacheErr = ev.Err
 				}
 				if ev.Cached {
-					t.Errorf("%s: told to come from the cache", ev.Phase)
+					t.Errorf("%s: the event names the cache as the source", ev.Phase)
 				}
 			}
-			if told == nil || !strings.Contains(told.Error(), "cache") {
-				t.Errorf("the failure of the cache was told as %v", told)
+			if cacheErr == nil || !strings.Contains(cacheErr.Error(), "cache") {
+				t.Errorf("the event of the cache's failure has the error %v", cacheErr)
 			}
 			if s, ok := last.State.(*world); !ok || s.Count.Get() != 2 {
 				t.Errorf("the run ended with %+v, want what the node wrote and nothing else", last)
@@ -290,7 +289,7 @@ func TestMemoryCacheIsBoundedAndForgetsTheLeastUsed(t *testing.T) {
 		}
 	}
 	if !has("a") || has("b") || !has("c") {
-		t.Errorf("kept are a %v, b %v, c %v; want the two that were used last", has("a"), has("b"), has("c"))
+		t.Errorf("the cache holds a: %v, b: %v, c: %v; want the two that were used last", has("a"), has("b"), has("c"))
 	}
 }
 
@@ -329,17 +328,17 @@ func TestResultThatIsNeverStoredIsNotCached(t *testing.T) {
 	b.Edge("a", graph.End)
 	g := build(t, b, graph.Config{Cache: new(graph.MemoryCache)})
 	for range 2 {
-		var told error
+		var cacheErr error
 		for ev, err := range g.Stream(ctx, loose{}, graph.RunOptions{Modes: graph.Tasks}) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			if ev.Phase == graph.Uncached {
-				told = ev.Err
+				cacheErr = ev.Err
 			}
 		}
-		if told == nil || !strings.Contains(told.Error(), `"open"`) {
-			t.Errorf("told is %v, want the field that is never stored", told)
+		if cacheErr == nil || !strings.Contains(cacheErr.Error(), `"open"`) {
+			t.Errorf("the error is %v, want one that names the field that is never stored", cacheErr)
 		}
 	}
 	ran.want(t, "a", 2)

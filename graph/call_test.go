@@ -128,7 +128,7 @@ func TestCallsAreRetriedAndLimitedByTheirOwnPolicy(t *testing.T) {
 				return 0, ctx.Err()
 			})
 			is(t, slow, graph.ErrTimeout, `call "slow"`, "1s")
-			_, deaf := graph.CallWith(ctx, "deaf", graph.Policy{Timeout: time.Second}, func(ctx context.Context) (int, error) {
+			_, late := graph.CallWith(ctx, "late", graph.Policy{Timeout: time.Second}, func(ctx context.Context) (int, error) {
 				time.Sleep(time.Hour)
 				_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "too late"})
 				if err == nil || errors.Is(err, graph.ErrInterrupted) {
@@ -136,7 +136,7 @@ func TestCallsAreRetriedAndLimitedByTheirOwnPolicy(t *testing.T) {
 				}
 				return 1, nil
 			})
-			is(t, deaf, graph.ErrTimeout, `call "deaf"`, "did not stop")
+			is(t, late, graph.ErrTimeout, `call "late"`, "did not stop")
 			_, bad := graph.CallWith(ctx, "bad", graph.Policy{Timeout: -1}, yields(&ran, "bad"))
 			is(t, bad, graph.ErrPolicy, `call "bad"`)
 			_, idle := graph.CallWith(ctx, "idle", graph.Policy{Idle: time.Second}, yields(&ran, "bad"))
@@ -151,12 +151,12 @@ func TestCallsAreRetriedAndLimitedByTheirOwnPolicy(t *testing.T) {
 		ran.want(t, "flaky", 3)
 		ran.want(t, "slow", 2)
 		ran.want(t, "bad", 0)
-		time.Sleep(2 * time.Hour) // until the deaf one has noticed
+		time.Sleep(2 * time.Hour) // until the abandoned call has returned
 	})
 }
 
 // Requirement: calls inside a node: questions, errors, bounds
-func TestACallThatNobodyWaitedForStillCounts(t *testing.T) {
+func TestCall_WithoutAReaderStillCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		g := one(t, stored(), func(ctx context.Context, s *world) error {
@@ -204,7 +204,7 @@ func TestAFailureOfTheNodeCancelsItsCalls(t *testing.T) {
 	})
 }
 
-func TestCallsTellWhenTheyRun(t *testing.T) {
+func TestCall_EmitsTaskEvents(t *testing.T) {
 	var ran counter
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
 		_, err := graph.Call(ctx, "outer", func(ctx context.Context) (string, error) {
@@ -250,7 +250,7 @@ func TestGoexitInACallIsAnError(t *testing.T) {
 	}
 }
 
-// meter measures how many are at work at once.
+// meter counts the calls that work at once.
 type meter struct{ now, peak atomic.Int64 }
 
 func (g *meter) work() {

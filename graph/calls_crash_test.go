@@ -11,8 +11,8 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// everything is a graph whose nodes keep, call and host children of every kind. Each
-// effect is counted under the id of what ran.
+// everything is a graph whose nodes use Once and Call and host children of every kind. Each effect
+// is counted under the id of its task.
 func everything(t testing.TB, cfg graph.Config, effects *counter) *graph.Graph[world] {
 	effect := func(name string) func(context.Context) (string, error) {
 		return func(ctx context.Context) (string, error) {
@@ -82,8 +82,8 @@ func everything(t testing.TB, cfg graph.Config, effects *counter) *graph.Graph[w
 	return build(t, b, cfg)
 }
 
-// lives runs everything for two turns, each time with a graph compiled anew, and goes on after
-// each fault as another process would. It returns the state at the end.
+// lives runs everything for two turns, each with a newly compiled graph, and continues after each
+// fault as another process would. It returns the state at the end.
 func lives(t *testing.T, store checkpoint.Store, d graph.Durability, effects *counter) string {
 	calls := 0
 	compiled := func() *graph.Graph[world] {
@@ -114,7 +114,7 @@ func lives(t *testing.T, store checkpoint.Store, d graph.Durability, effects *co
 			a = graph.Answers{}
 			for _, in := range res.Interrupts {
 				if err != nil {
-					break // nobody was asked
+					break // no question was asked
 				}
 				a = a.Answer(in.ID, "!")
 			}
@@ -135,13 +135,13 @@ func lives(t *testing.T, store checkpoint.Store, d graph.Durability, effects *co
 	return string(data)
 }
 
-// A process that dies at any write, before or after it is done, costs nothing: the next
-// one comes to the same end, and what was kept happened once. Only an effect whose own result
-// did not get into the store happens again.
+// A process may die at any write, before or after it is done: the next process reaches the same
+// end, and each stored effect happened once. Only an effect whose result was not stored happens
+// again.
 //
 // Requirement: graph.Once stores a side effect by its key
 // Requirement: a worker is killed
-func TestWhatIsKeptHappensOnceWhereverTheProcessDies(t *testing.T) {
+func TestOnce_HappensOnceAfterAnyCrash(t *testing.T) {
 	for _, d := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
 		t.Run(d.String(), func(t *testing.T) {
 			var calm counter

@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// Steps inside a node beside what else a node can be: one of several, mended, cached, watched.
+// These tests combine steps inside a node with fallbacks, handlers, caches and timeouts.
 
 func TestPartsOfANodeKeepTheirOwn(t *testing.T) {
 	var ran counter

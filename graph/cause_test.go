@@ -15,19 +15,19 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// rpcError is the error of a client that was cancelled, in words of its own: it wraps nothing.
+// rpcError is the error of a client that was cancelled. It wraps no other error.
 type rpcError struct{ code string }
 
 func (e *rpcError) Error() string { return "rpc error: code = " + e.code }
 
-// untilCancelled waits for the end of ctx, and fails in words of its own.
+// untilCancelled waits for the end of ctx and returns an rpcError.
 func untilCancelled(ctx context.Context) error {
 	<-ctx.Done()
 	return &rpcError{"Canceled"}
 }
 
-// bystanders are nodes that do not fail by themselves, each with its Policy. late counts what must
-// not happen after the step was cancelled.
+// bystanders are nodes that do not fail by themselves, each with its Policy. late counts the actions
+// that must not happen after the step was cancelled.
 func bystanders(t *testing.T, late *counter) map[string]struct {
 	node    graph.Node[world]
 	policy  graph.Policy
@@ -105,19 +105,19 @@ func TestFailedStep_BystandersAreNotTheCause(t *testing.T) {
 					if cfg.Store != nil {
 						run.Thread = "t1"
 					}
-					var told *graph.NodeError
+					var event *graph.NodeError
 					var err error
 					for ev, e := range build(t, b, cfg).Stream(t.Context(), world{}, run) {
 						if err = e; ev.Phase == graph.Failing && ev.Node == "a" && ev.ParentTask == "" && ev.Namespace == "" {
-							errors.As(ev.Err, &told)
+							errors.As(ev.Err, &event)
 						}
 					}
 					var failed *graph.NodeError
 					if is(t, err, errBoom); !errors.As(err, &failed) || failed.Node != "z" || failed.Cancelled {
 						t.Errorf("got %v, want the failure of node z", err)
 					}
-					if told == nil || !told.Cancelled || told.Kind() != graph.KindCancelled || !errors.Is(told, errBoom) {
-						t.Errorf("the event says %+v; want that it was cancelled because of %v", told, errBoom)
+					if event == nil || !event.Cancelled || event.Kind() != graph.KindCancelled || !errors.Is(event, errBoom) {
+						t.Errorf("the event has the error %+v; want a cancelled task with the cause %v", event, errBoom)
 					}
 					if cfg.Store == nil {
 						return
@@ -142,8 +142,7 @@ func TestFailedStep_BystandersAreNotTheCause(t *testing.T) {
 	}
 }
 
-// The same inside a subgraph: the error of the child names the cause, and the parent's passes it
-// on.
+// Inside a subgraph, the error of the child names the cause and the parent's error wraps it.
 //
 // Requirement: Panics and cancelling
 func TestFailedStep_InSubgraphNamesCause(t *testing.T) {
@@ -167,8 +166,8 @@ func TestFailedStep_InSubgraphNamesCause(t *testing.T) {
 	})
 }
 
-// Two nodes that failed before the step was cancelled have both failed: the first in canonical
-// order is the error of the run, whichever was faster.
+// Two nodes that fail before the step is cancelled have both failed. The error of the run is that of
+// the first in canonical order, whichever was faster.
 //
 // Requirement: Panics and cancelling
 func TestFailedStep_TwoFailuresBeforeCancel(t *testing.T) {
@@ -203,7 +202,8 @@ func TestFailedStep_TwoFailuresBeforeCancel(t *testing.T) {
 	}
 }
 
-// A run that its caller ends names why, whatever its node says of it.
+// The error of a run that its caller cancels names the caller's cause, whatever error its node
+// returns.
 //
 // Requirement: Panics and cancelling
 func TestCancelledRun_NodesOwnErrorIsAConsequence(t *testing.T) {
@@ -236,7 +236,8 @@ func TestCancelledRun_NodesOwnErrorIsAConsequence(t *testing.T) {
 	}
 }
 
-// A store that fails to keep what a task finished is the cause, and not a node that was cancelled.
+// If the store fails to store the result of a task, the store's error is the cause, and no cancelled
+// node is.
 func TestFailedStore_NamesNoBystander(t *testing.T) {
 	f := &faulty{Store: new(checkpoint.Memory), at: 2} // the input is stored, the result of a is not
 	b := parallel(map[string]graph.Node[world]{
@@ -337,13 +338,12 @@ func TestAbandonedRun_CauseComesFirst(t *testing.T) {
 	})
 }
 
-// slowError takes its time to tell what went wrong, as a machine does that is busy.
+// slowError is an error whose text takes a while, as on a busy machine.
 type slowError struct{}
 
 func (slowError) Error() string { time.Sleep(600 * time.Millisecond); return "slow" }
 
-// A run that takes longer than its Grace to come to its end, though all of its nodes have returned,
-// is not given up: no node keeps it.
+// A run whose nodes have all returned is not abandoned, even if it ends later than its Grace.
 //
 // Requirement: policy: waiting and giving up
 func TestSlowRun_PanicIsNotANodeThatDidNotStop(t *testing.T) {
@@ -371,7 +371,7 @@ func TestSlowRun_PanicIsNotANodeThatDidNotStop(t *testing.T) {
 	}
 }
 
-// nilError is an error of which a nil pointer has no text.
+// nilError is an error whose method panics on a nil pointer.
 type nilError struct{ text string }
 
 func (e *nilError) Error() string { return e.text }
@@ -447,10 +447,10 @@ func TestError_WhoseMethodPanics(t *testing.T) {
 	}
 }
 
-// errPanic says that the error is to be panicked with.
+// errPanic wraps an error that the node panics with.
 type errPanic struct{ error }
 
-func TestError_TextSaysThatErrorPanics(t *testing.T) {
+func TestError_WhoseErrorMethodPanics(t *testing.T) {
 	cfg := stored()
 	n := graph.Func(func(context.Context, *world) error { return (*nilError)(nil) })
 	_, err := single(t, n, graph.Policy{}, cfg).Invoke(t.Context(), world{}, t1)
@@ -464,8 +464,7 @@ func TestError_TextSaysThatErrorPanics(t *testing.T) {
 	}
 }
 
-// A result that panics when it is made into JSON, beside a failure, fails its own task and no
-// other.
+// A result whose MarshalJSON panics fails its own task and no other.
 func TestResult_WhoseJSONPanicsNamesItsNode(t *testing.T) {
 	type furious struct {
 		A state.Value[angry] `json:"a"`

@@ -15,17 +15,17 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// chaos is graphs of wide steps whose nodes do what they may: they make calls and call graphs, fail
-// once or for good, end their goroutine, panic in what their Policy calls, and do not hear that
-// their time is over.
+// chaos makes graphs of wide steps whose nodes do random things. They make calls and call graphs,
+// fail once or for good, end their goroutine, panic in a function of their Policy, or ignore the end
+// of their time.
 type chaos struct {
 	*rand.Rand
-	deaf      chan struct{} // where deaf nodes wait; nil: there are none
+	stuck     chan struct{} // unresponsive nodes wait for it; nil: there are none
 	bound     int32
-	now, over atomic.Int32 // at work; and how often there were more than the bound
+	now, over atomic.Int32 // nodes at work; and how often they exceeded the bound
 }
 
-// work is what counts for Concurrency.
+// work is the part of a node that Concurrency bounds.
 func (c *chaos) work() {
 	if c.now.Add(1) > c.bound {
 		c.over.Add(1)
@@ -34,7 +34,7 @@ func (c *chaos) work() {
 	c.now.Add(-1)
 }
 
-// policy returns how a node is run, and whether its Policy panics when the node fails.
+// policy returns a random Policy.
 func (c *chaos) policy() (p graph.Policy) {
 	p.Retry = graph.Retry{Attempts: 2, Initial: time.Nanosecond}
 	switch c.IntN(5) {
@@ -48,12 +48,12 @@ func (c *chaos) policy() (p graph.Policy) {
 	return p
 }
 
-// node returns a node that counts one, after it has done what it may; bad ones do not.
+// node returns a node that does something random and then adds one to Count; a bad node fails.
 func (c *chaos) node(inner *graph.Graph[world], bad bool) (graph.Node[world], graph.Policy) {
 	p, kind, failed := c.policy(), c.IntN(5), new(atomic.Bool)
 	if bad {
 		kind = 5 + c.IntN(4)
-		if c.deaf != nil && c.IntN(3) > 0 { // it keeps its places, so it has none
+		if c.stuck != nil && c.IntN(3) > 0 { // it keeps its permits, so it gets none
 			kind, p = 9, graph.Policy{Timeout: time.Microsecond, Retry: p.Retry}
 		}
 	}
@@ -89,7 +89,7 @@ func (c *chaos) node(inner *graph.Graph[world], bad bool) (graph.Node[world], gr
 		case 7, 8:
 			return errors.New("for good")
 		case 9:
-			<-c.deaf
+			<-c.stuck
 			s.Log.Append("late")
 			return nil
 		}
@@ -124,9 +124,8 @@ func (c *chaos) graph(t *testing.T, cfg graph.Config, inner *graph.Graph[world],
 	return build(t, b, cfg), spoilt
 }
 
-// Whatever the nodes of wide steps do: a run ends, with all that its nodes did or with the failure
-// of one that is bad, and no more is at work at once than it says. TestMain looks for goroutines
-// that are left.
+// A run of wide steps ends with the writes of all nodes, or with the failure of a bad one. At no time
+// do more nodes work than its Concurrency. TestMain looks for goroutines that are left.
 func TestARunOfWideStepsEndsWhateverItsNodesDo(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	l := limits(t, graph.Limit{Concurrency: 2})
@@ -136,7 +135,7 @@ func TestARunOfWideStepsEndsWhateverItsNodesDo(t *testing.T) {
 		c.bound = 1 + c.Int32N(4)
 		cfg := graph.Config{Concurrency: int(c.bound), Limits: l}
 		if seed%4 == 0 {
-			cfg.Grace, c.deaf = time.Millisecond, make(chan struct{})
+			cfg.Grace, c.stuck = time.Millisecond, make(chan struct{})
 		}
 		inner, _ := c.graph(t, cfg, nil, 1+c.IntN(4), 0)
 		run := graph.RunOptions{}
@@ -152,8 +151,8 @@ func TestARunOfWideStepsEndsWhateverItsNodesDo(t *testing.T) {
 		}
 		res, err := g.Invoke(ctx, world{}, run)
 		cancel(nil)
-		if c.deaf != nil {
-			close(c.deaf)
+		if c.stuck != nil {
+			close(c.stuck)
 		}
 		if late := slices.Contains(res.State.Log.Slice(), "late"); late {
 			t.Errorf("seed %d: what a node wrote that was given up has landed", seed)

@@ -12,7 +12,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// paid is a node that keeps a side effect, so its run stores what comes before it.
+// paid is a node that stores a side effect, so its run first stores the steps before it.
 func paid() graph.Node[world] {
 	return graph.Func(func(ctx context.Context, _ *world) error {
 		_, err := graph.Once(ctx, "paid", func(context.Context) (bool, error) { return true, nil })
@@ -28,7 +28,7 @@ func TestCheckpoints_OfASubgraphUnderExit(t *testing.T) {
 	b := graph.New[world]("parent")
 	b.Node("sub", graph.Inline(build(t, child, graph.Config{})))
 	through(b, "sub")
-	sameLines(t, told(t, build(t, b, stored()).Stream(ctx, world{}, graph.RunOptions{
+	sameLines(t, eventLines(t, build(t, b, stored()).Stream(ctx, world{}, graph.RunOptions{
 		Thread: "t1", Durability: graph.Exit, Modes: graph.Checkpoints,
 	})), `
 commit 1
@@ -42,7 +42,7 @@ func TestCheckpoints_OfAOnceUnderExitComeAfterItsStep(t *testing.T) {
 	b.Node("x", paid())
 	b.Node("y", logs("y"))
 	through(b, "x", "y")
-	sameLines(t, told(t, build(t, b, stored()).Stream(ctx, world{}, graph.RunOptions{
+	sameLines(t, eventLines(t, build(t, b, stored()).Stream(ctx, world{}, graph.RunOptions{
 		Thread: "t1", Durability: graph.Exit, Modes: graph.Checkpoints | graph.Tasks,
 	})), `
 started x
@@ -56,7 +56,7 @@ commit 2
 ended done [y]`)
 }
 
-func TestCheckpoints_OfAParentComeBeforeThoseOfItsSubgraph(t *testing.T) {
+func TestCheckpoints_ParentComesBeforeSubgraph(t *testing.T) {
 	child := graph.New[world]("child")
 	child.Node("x", logs("x"))
 	child.Node("y", logs("y"))
@@ -64,7 +64,7 @@ func TestCheckpoints_OfAParentComeBeforeThoseOfItsSubgraph(t *testing.T) {
 	b := graph.New[world]("parent")
 	b.Node("sub", graph.Inline(build(t, child, graph.Config{})))
 	through(b, "sub")
-	sameLines(t, told(t, build(t, b, stored()).Stream(ctx, world{}, graph.RunOptions{
+	sameLines(t, eventLines(t, build(t, b, stored()).Stream(ctx, world{}, graph.RunOptions{
 		Thread: "t1", Durability: graph.Async, Modes: graph.Checkpoints,
 	})), `
 commit 1
@@ -75,8 +75,8 @@ commit 2
 ended done [x y]`)
 }
 
-// A restored task that uses no context is not used again for another node: its memo journal ends
-// with its step.
+// A restored task that uses no context is not used again for another node, because its memo journal
+// ends with its step.
 func TestOnce_AfterARestoredTaskThatUsesNoContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter

@@ -43,7 +43,7 @@ func remembers(t testing.TB, kind graph.Lifetime, name string, do func(ctx conte
 // say returns the input of a memo.
 func say(word string) memo { return memo{Word: state.Of(word)} }
 
-// memory returns what a child remembers, of the thread and of the turn.
+// memory returns the words that a child remembers of the thread and of the turn.
 func memory(m memo) string {
 	return strings.Join(m.Words.Slice(), "+") + "/" + strings.Join(m.Turn.Slice(), "+")
 }
@@ -236,7 +236,7 @@ func TestAChildOnItsOwnThread(t *testing.T) {
 func TestALimitOfTheChildHoldsInsideAParent(t *testing.T) {
 	b := graph.New[world]("loop")
 	b.Node("l", graph.Router(func(ctx context.Context, s *world) (graph.Command, error) {
-		if s.Name.Get() == "deaf" {
+		if s.Name.Get() == "unresponsive" {
 			time.Sleep(time.Hour)
 		}
 		time.Sleep(time.Second)
@@ -244,14 +244,14 @@ func TestALimitOfTheChildHoldsInsideAParent(t *testing.T) {
 	}, "l", graph.End))
 	b.Edge(graph.Start, "l")
 	for name, cfg := range map[string]graph.Config{
-		"steps": {MaxSteps: 5}, "time": {Timeout: 10500 * time.Millisecond}, "deaf": {Timeout: 10 * time.Second},
+		"steps": {MaxSteps: 5}, "time": {Timeout: 10500 * time.Millisecond}, "unresponsive": {Timeout: 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := build(t, b, cfg)
 				g := one(t, stored(), func(ctx context.Context, s *world) error {
 					end, err := c.Call(ctx, world{Name: state.Of(name)})
-					if name != "deaf" && end.Name.Get() != name {
+					if name != "unresponsive" && end.Name.Get() != name {
 						t.Errorf("the error comes with the state %v, want the state so far", end.Name)
 					}
 					return err
@@ -262,7 +262,7 @@ func TestALimitOfTheChildHoldsInsideAParent(t *testing.T) {
 					kind = graph.ErrSteps
 				}
 				is(t, err, kind, `graph "loop"`, `node "n"`)
-				if name == "deaf" {
+				if name == "unresponsive" {
 					is(t, err, graph.ErrAbandoned)
 				}
 				time.Sleep(2 * time.Hour)

@@ -75,7 +75,7 @@ func TestQuestionBesideAFailureInAChild_IsListedAtOnce(t *testing.T) {
 	}
 }
 
-func TestResumeAfterAFailureBesideAQuestionOfAChild_RunsWhatFailed(t *testing.T) {
+func TestResumeOfAChild_RunsWhatFailedBesideAQuestion(t *testing.T) {
 	var ran counter
 	g := build(t, parallel(map[string]graph.Node[world]{
 		"n": hosts(halfFailing(t, &ran, graph.PerCall), "", nil)}), stored())

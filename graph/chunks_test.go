@@ -17,8 +17,8 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// deltas is a state of fields that are stored as a base and chunks, each beside a plain
-// twin that gets the same writes and is stored whole.
+// deltas is a state of fields that are stored as a base and chunks. Each has a reference field that
+// gets the same writes and is stored whole.
 type deltas struct {
 	List state.List[string]                 `json:"list"`
 	Map  state.Map[string, int]             `json:"map"`
@@ -51,7 +51,7 @@ func (put) Reduce(acc, more map[string]int) map[string]int {
 	return acc
 }
 
-// write does one thing to a field and to its twin.
+// write is one write to a field and to its reference field.
 type write struct {
 	op   int
 	key  string
@@ -92,8 +92,8 @@ func (w write) do(s *deltas) {
 	}
 }
 
-// told returns the fields as JSON, and those of the twins.
-func (s *deltas) told() (fields, twins string) {
+// texts returns the fields and their reference fields, each as JSON.
+func (s *deltas) texts() (fields, references string) {
 	text := func(all ...any) string {
 		data, err := json.Marshal(all)
 		if err != nil {
@@ -129,25 +129,24 @@ var (
 	})
 )
 
-// twins is a thread on which a test does what it likes, with what each commit held when
-// it was made.
-type twins struct {
+// chunkThread is a thread for random actions, with the text of each commit when it was made.
+type chunkThread struct {
 	*rapid.T
 	store  *checkpoint.Memory
 	g      *graph.Graph[deltas]
-	script [][2][]write // what the two nodes write in each lap, over and over
+	script [][2][]write // what the two nodes write in each lap; it repeats
 	left   int          // the laps that are left, after which the run ends or fails
 	fails  bool
 	held   map[uint64]string
 }
 
-// TestFieldsStoredAsChunksEqualThoseStoredWhole: under every durability, with
-// branches, edits, failures and pruning, at every commit, at once and ever after.
+// Fields stored as chunks equal those stored whole: at each Durability, with branches, edits,
+// failures and pruning, at each commit, when it is made and at the end.
 //
 // Requirement: The stored form of a field is invisible
 func TestFieldsStoredAsChunksEqualThoseStoredWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &twins{T: t, store: new(checkpoint.Memory), held: map[uint64]string{}}
+		w := &chunkThread{T: t, store: new(checkpoint.Memory), held: map[uint64]string{}}
 		w.compile()
 		w.turn(0)
 		for range rapid.IntRange(1, 12).Draw(t, "actions") {
@@ -167,9 +166,9 @@ func TestFieldsStoredAsChunksEqualThoseStoredWhole(t *testing.T) {
 	})
 }
 
-// compile makes a loop of two nodes that run side by side.
-func (w *twins) compile() {
-	b := graph.New[deltas]("twins")
+// compile makes a loop of two nodes that run in one step.
+func (w *chunkThread) compile() {
+	b := graph.New[deltas]("chunks")
 	b.Node("one", graph.Router(func(_ context.Context, s *deltas) (graph.Command, error) {
 		w.write(s, 0)
 		s.Lap.Add(1)
@@ -190,46 +189,46 @@ func (w *twins) compile() {
 	w.g = g
 }
 
-func (w *twins) write(s *deltas, node int) {
+func (w *chunkThread) write(s *deltas, node int) {
 	for _, one := range w.script[s.Lap.Get()%len(w.script)][node] {
 		one.do(s)
 	}
 }
 
-func (w *twins) must(err error) {
+func (w *chunkThread) must(err error) {
 	w.Helper()
 	if err != nil {
 		w.Fatal(err)
 	}
 }
 
-// ended takes only the failure that was meant.
-func (w *twins) ended(err error) {
+// ended fails the test on any error but the intended one.
+func (w *chunkThread) ended(err error) {
 	w.Helper()
 	if !errors.Is(err, errBoom) || !w.fails {
 		w.must(err)
 	}
 }
 
-// options draws a script and how a run is made.
-func (w *twins) options(at uint64) graph.RunOptions {
+// options draws a script and the options of a run.
+func (w *chunkThread) options(at uint64) graph.RunOptions {
 	w.script = rapid.SliceOfN(aStep, 1, 4).Draw(w.T, "script")
 	w.left = rapid.IntRange(1, 12).Draw(w.T, "laps")
 	w.fails = rapid.IntRange(0, 3).Draw(w.T, "fails") == 0
 	return graph.RunOptions{Thread: "t1", At: at, Durability: rapid.SampledFrom(durabilities).Draw(w.T, "durability")}
 }
 
-func (w *twins) turn(at uint64) {
+func (w *chunkThread) turn(at uint64) {
 	_, err := w.g.Invoke(ctx, deltas{List: state.ListOf("in"), L: state.ReducedOf[[]string, appended]([]string{"in"})}, w.options(at))
 	w.ended(err)
 }
 
-func (w *twins) resume(at uint64) {
+func (w *chunkThread) resume(at uint64) {
 	_, err := w.g.Resume(ctx, graph.Answers{}, w.options(at))
 	w.ended(err)
 }
 
-func (w *twins) patch(at uint64) {
+func (w *chunkThread) patch(at uint64) {
 	all := rapid.SliceOfN(aWrite, 1, 4).Draw(w.T, "writes")
 	_, err := w.g.Patch(ctx, func(s *deltas) error {
 		for _, one := range all {
@@ -240,13 +239,13 @@ func (w *twins) patch(at uint64) {
 	w.must(err)
 }
 
-func (w *twins) prune() {
+func (w *chunkThread) prune() {
 	w.must(checkpoint.Prune(ctx, w.store, "t1", checkpoint.Keep{Last: rapid.IntRange(1, 6).Draw(w.T, "last")}))
-	kept := w.commits()
-	maps.DeleteFunc(w.held, func(seq uint64, _ string) bool { return !slices.Contains(kept, seq) })
+	left := w.commits()
+	maps.DeleteFunc(w.held, func(seq uint64, _ string) bool { return !slices.Contains(left, seq) })
 }
 
-func (w *twins) commits() (all []uint64) {
+func (w *chunkThread) commits() (all []uint64) {
 	for p, err := range graph.History(ctx, w.store, checkpoint.Key{Thread: "t1"}, checkpoint.Query{}) {
 		w.must(err)
 		all = append(all, p.Checkpoint)
@@ -254,25 +253,25 @@ func (w *twins) commits() (all []uint64) {
 	return all
 }
 
-// commit draws the commit to go on from: often the newest.
-func (w *twins) commit() uint64 {
+// commit draws the commit to continue from, often the newest.
+func (w *chunkThread) commit() uint64 {
 	return rapid.SampledFrom(append(make([]uint64, 3), w.commits()...)).Draw(w.T, "at")
 }
 
 // check reads the commits that are new, or all.
-func (w *twins) check(all bool) {
+func (w *chunkThread) check(all bool) {
 	for _, seq := range w.commits() {
 		if w.held[seq] != "" && !all {
 			continue
 		}
 		s, _, err := w.g.State(ctx, checkpoint.Key{Thread: "t1"}, seq)
 		w.must(err)
-		fields, twins := s.told()
-		if fields != twins {
-			w.Fatalf("commit %d holds\n%s\nwhole it is\n%s", seq, fields, twins)
+		fields, references := s.texts()
+		if fields != references {
+			w.Fatalf("commit %d holds\n%s\nwant, as stored whole\n%s", seq, fields, references)
 		}
 		if was := w.held[seq]; was != "" && was != fields {
-			w.Fatalf("commit %d holds\n%s\nand held\n%s", seq, fields, was)
+			w.Fatalf("commit %d holds\n%s\nwant, as when it was made\n%s", seq, fields, was)
 		}
 		w.held[seq] = fields
 	}

@@ -20,7 +20,7 @@ func toEnd(context.Context, *world) (graph.Command, error) { return graph.Goto(g
 
 func takesInt(context.Context, *world, int) error { return nil }
 
-// mistakes compiles a graph that is wrong and returns what is wrong with it.
+// mistakes compiles an invalid graph and returns its mistakes.
 func mistakes[S any](t *testing.T, b *graph.Builder[S], cfg graph.Config) []graph.Mistake {
 	t.Helper()
 	_, err := b.Compile(cfg)
@@ -36,7 +36,7 @@ func mistakesIn(t *testing.T, err error) []graph.Mistake {
 	return ce.Mistakes
 }
 
-// sound returns a graph without a mistake, a → End with the Worker w, to spoil.
+// sound returns a valid graph, a → End with the Worker w, to which a test adds a mistake.
 func sound() *graph.Builder[world] {
 	b := graph.New[world]("sound")
 	b.Node("alpha", graph.Router(toEnd, "w", graph.End))
@@ -106,7 +106,7 @@ func TestEachMistakeIsNamedAtItsLine(t *testing.T) {
 				}
 			}
 			if at < 0 {
-				t.Fatalf("the mistakes are %v, want one that says %q", found, c.what)
+				t.Fatalf("the mistakes are %v, want one with %q", found, c.what)
 			}
 			file, _, ok := strings.Cut(filepath.Base(found[at].Pos), ":")
 			if !ok || file != "compile_test.go" {
@@ -140,7 +140,7 @@ func TestAllMistakesComeAtOnceInTheOrderOfTheirLines(t *testing.T) {
 			has = has || strings.HasSuffix(m.Pos, fmt.Sprintf("compile_test.go:%d", line+n)) && strings.Contains(m.What, what)
 		}
 		if !has {
-			t.Errorf("no mistake says %q at line %d", what, line+n)
+			t.Errorf("no mistake has %q at line %d", what, line+n)
 		}
 	}
 	for i := range found[1:] {
@@ -213,7 +213,7 @@ func TestGraphDoesNotChangeAfterCompile(t *testing.T) {
 	logged(t, invoke(t, build(t, b, graph.Config{}), "", graph.Done), "a b")
 }
 
-func TestMistakesAreReportedWhereAFrontEndSays(t *testing.T) {
+func TestMistakes_AtThePositionsOfAFrontEnd(t *testing.T) {
 	b := graph.New[world]("yaml")
 	b.At("flow.yaml:12:3").Node("a", graph.Func(nop))
 	b.At("flow.yaml:9:3").Edge(graph.Start, "b")

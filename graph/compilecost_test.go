@@ -9,7 +9,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// A chain of twice the nodes takes twice the allocations and bytes to compile, or a little more.
+// A chain of twice the nodes takes about twice the allocations and bytes to compile.
 func TestCompile_AllocationsGrowWithTheNodes(t *testing.T) {
 	type counted struct{ N state.Sum[int] }
 	pass := Func(func(context.Context, *counted) error { return nil })

@@ -22,7 +22,7 @@ type plan struct {
 	Deferred []bool
 	Breaks   []string // static interrupts before
 
-	Durability graph.Durability // Sync or Async: with Exit finished tasks run again
+	Durability graph.Durability // Sync or Async; with Exit, finished tasks run again
 }
 
 func drawPlan(t *rapid.T) plan {
@@ -47,7 +47,7 @@ func drawPlan(t *rapid.T) plan {
 
 func nodeName(i int) string { return fmt.Sprint("n", i) }
 
-// build returns the graph. Each run of a task is counted under its id.
+// build returns the graph, which counts each run of a task under its id.
 func (p plan) build(tb testing.TB, store checkpoint.Store, ran *counter, id string) *graph.Graph[world] {
 	b := graph.New[world]("plan")
 	b.Node("w", graph.Worker(func(ctx context.Context, s *world, n int) error {
@@ -115,8 +115,8 @@ func (p plan) node(tb testing.TB, name, kind string, ran *counter) graph.Node[wo
 	}, "w", name)
 }
 
-// finish runs the graph to its end, answering all it asks and resuming it after
-// each fault, each time with a graph compiled anew. It returns the final state.
+// finish runs the graph to its end. It answers each question and resumes the run after each fault,
+// each time with a newly compiled graph. It returns the final state.
 func (p plan) finish(t *rapid.T, tb testing.TB, store checkpoint.Store, ran *counter) string {
 	resumes, on := 0, graph.RunOptions{Thread: "t1", Durability: p.Durability}
 	run := func(a graph.Answers, first bool) (graph.Result[world], error) {
@@ -155,9 +155,8 @@ func (p plan) finish(t *rapid.T, tb testing.TB, store checkpoint.Store, ran *cou
 	return ""
 }
 
-// A run that is cut off at any write to the store, before or after the write is done,
-// and resumed elsewhere ends as if nothing had happened; no task runs but those of
-// the undisturbed run, and each at most once more.
+// A run that crashes at any write to the store, before or after the write is done, and is resumed
+// elsewhere reaches the same end. Only the tasks of the undisturbed run run, each at most once more.
 func TestRunsEndTheSameWhereverTheyAreCutOff(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan(rt)
@@ -203,7 +202,7 @@ func TestKilledSuperstepKeepsWhatHadFinished(t *testing.T) {
 			if !first {
 				return nil
 			}
-			for !kept(cfg.Store) { // the process is killed when quick's work is in the store
+			for !hasPending(cfg.Store) { // the process is killed when quick's work is in the store
 			}
 			first = false
 			panic("killed")
@@ -216,8 +215,8 @@ func TestKilledSuperstepKeepsWhatHadFinished(t *testing.T) {
 	ran.want(t, "quick", 1)
 }
 
-// kept reports whether a finished task is in the store beside the head.
-func kept(s checkpoint.Store) bool {
+// hasPending reports whether the store has a pending write, as that of a finished task.
+func hasPending(s checkpoint.Store) bool {
 	snap, err := s.Load(ctx, checkpoint.Key{Thread: "t1"}, 0)
 	return err == nil && slices.ContainsFunc(snap.Pending, func(e checkpoint.Entry) bool { return e.Slot == "result" })
 }

@@ -36,7 +36,7 @@ func asking(t *testing.T, store checkpoint.Store) *Graph[counted] {
 	return g
 }
 
-// kept counts the decisions of the thread.
+// recorded counts the decisions of the thread.
 func recorded(t *testing.T, g *Graph[counted]) (n int) {
 	t.Helper()
 	for _, err := range g.Decisions(t.Context(), "t") {
@@ -48,7 +48,7 @@ func recorded(t *testing.T, g *Graph[counted]) (n int) {
 	return n
 }
 
-// After the last decision that is kept, a run goes on, and the log has an error.
+// Beyond the bound, an answer takes effect, its decision is not stored, and the log has an error.
 func TestDecisions_BeyondTheBoundTakeEffectAndAreLogged(t *testing.T) {
 	var log bytes.Buffer
 	before, most := slog.Default(), mostDecisions
@@ -70,15 +70,15 @@ func TestDecisions_BeyondTheBoundTakeEffectAndAreLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := recorded(t, g); n != 5 {
-		t.Errorf("%d decisions are kept, want 5", n)
+		t.Errorf("%d decisions are stored, want 5", n)
 	}
 	if n := strings.Count(log.String(), "level=ERROR"); n != 4 || !strings.Contains(log.String(), "thread=t") {
 		t.Errorf("the log has %d errors, want 4:\n%s", n, log.String())
 	}
 }
 
-// A thread with 10,000 decisions keeps them all, and no more.
-func TestDecisions_TenThousandAreKept(t *testing.T) {
+// A thread stores at most 10,000 decisions.
+func TestDecisions_TenThousandAreStored(t *testing.T) {
 	store := new(checkpoint.Memory)
 	g := asking(t, store)
 	run := RunOptions{Thread: "t", By: "anna"}
@@ -113,11 +113,11 @@ func TestDecisions_TenThousandAreKept(t *testing.T) {
 		}
 	}
 	if n := recorded(t, g); n != 10_000 {
-		t.Errorf("%d decisions are kept, want 10,000", n)
+		t.Errorf("%d decisions are stored, want 10,000", n)
 	}
 }
 
-// puts is a store that keeps the entries of each call of Put.
+// puts is a store that records the entries of each call of Put.
 type puts struct {
 	*checkpoint.Memory
 	calls [][]string
@@ -133,7 +133,7 @@ func (p *puts) Put(ctx context.Context, pending checkpoint.Pending) error {
 	return p.Memory.Put(ctx, pending)
 }
 
-// An answer and its decision are one call of the store, so no crash parts them.
+// An answer and its decision are stored in one call, so a crash cannot separate them.
 func TestDecisions_AreStoredInOneCallWithTheAnswer(t *testing.T) {
 	store := &puts{Memory: new(checkpoint.Memory)}
 	g := asking(t, store)

@@ -16,7 +16,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// decisions describes the record of a thread, a line for each decision.
+// decisions describes the decisions of a thread, one a line.
 func decisions(tb testing.TB, store checkpoint.Store, thread string) string {
 	tb.Helper()
 	var b strings.Builder
@@ -30,13 +30,13 @@ func decisions(tb testing.TB, store checkpoint.Store, thread string) string {
 		}
 		b.WriteString("\n")
 		if d.Time.IsZero() || d.Checkpoint == 0 || d.Run == "" {
-			tb.Errorf("the decision does not say where and when: %+v", d)
+			tb.Errorf("the decision has no place or time: %+v", d)
 		}
 	}
 	return b.String()
 }
 
-// through makes edges from the beginning through the nodes to the end.
+// through adds edges from Start through the nodes to End.
 func through(b *graph.Builder[world], names ...string) {
 	from := graph.Start
 	for _, name := range names {
@@ -46,9 +46,9 @@ func through(b *graph.Builder[world], names ...string) {
 	b.Edge(from, graph.End)
 }
 
-// desk is a graph of three nodes that ask one after the other.
-func desk(tb testing.TB, store checkpoint.Store) *graph.Graph[world] {
-	b := graph.New[world]("desk")
+// approvals is a graph of three nodes that ask one after the other.
+func approvals(tb testing.TB, store checkpoint.Store) *graph.Graph[world] {
+	b := graph.New[world]("approvals")
 	var ran counter
 	for _, name := range []string{"a", "b", "c"} {
 		b.Node(name, asks(name, &ran, name+"?"))
@@ -67,9 +67,9 @@ func wantDecisions(tb testing.TB, store checkpoint.Store, want string) {
 }
 
 // Requirement: Decisions are recorded
-func TestDecisions_AreKeptWithWhoWhenAndHow(t *testing.T) {
+func TestDecisions_AreStoredWithWhoWhenAndHow(t *testing.T) {
 	store := new(checkpoint.Memory)
-	g := desk(t, store)
+	g := approvals(t, store)
 	invoke(t, g, "t", graph.Interrupted)
 	wantDecisions(t, store, "")
 	want := "respond a \"yes\" by \"anna\" via go\n"
@@ -77,7 +77,7 @@ func TestDecisions_AreKeptWithWhoWhenAndHow(t *testing.T) {
 	ended(t, graph.Interrupted, res, err)
 	wantDecisions(t, store, want)
 
-	// An answer that is refused, and one to a question that is not open, are no decisions.
+	// A refused answer and an answer to a question that is not open are not decisions.
 	if _, err := g.Resume(ctx, graph.Reply(7), by("anna")); !errors.Is(err, graph.ErrAnswer) {
 		t.Fatal(err)
 	}
@@ -86,12 +86,12 @@ func TestDecisions_AreKeptWithWhoWhenAndHow(t *testing.T) {
 	}
 	wantDecisions(t, store, want)
 
-	// An answer may name another, and a program its interface.
+	// An answer may name another user, and a program the interface that the user had.
 	o := by("anna")
 	o.Via = graph.ViaHTTP
 	res, err = g.Resume(ctx, graph.Decline(res.Interrupts[0].ID, "no time").By("ben"), o)
 	if err == nil {
-		t.Fatal("the node takes a decline for an answer")
+		t.Fatal("the run did not fail on a declined question")
 	}
 	want += "decline b no time by \"ben\" via http\n"
 	wantDecisions(t, store, want)
@@ -100,12 +100,12 @@ func TestDecisions_AreKeptWithWhoWhenAndHow(t *testing.T) {
 	wantDecisions(t, store, want+"change   by \"carl\" via go [name log]\n")
 }
 
-// The same answer again, as after a crash, is one decision.
+// An answer that is repeated, as after a crash, is one decision.
 //
 // Requirement: Decisions are recorded
 func TestDecisions_RepeatedAnswerIsRecordedOnce(t *testing.T) {
 	store := new(checkpoint.Memory)
-	g := desk(t, store)
+	g := approvals(t, store)
 	id := invoke(t, g, "t", graph.Interrupted).Interrupts[0].ID
 	for range 3 {
 		res, err := g.Resume(ctx, graph.Answer(id, "yes"), by("anna"))
@@ -117,7 +117,7 @@ func TestDecisions_RepeatedAnswerIsRecordedOnce(t *testing.T) {
 // Requirement: Decisions are recorded
 func TestDecisions_SurvivePruneBranchExportAndImport(t *testing.T) {
 	store := new(checkpoint.Memory)
-	g := desk(t, store)
+	g := approvals(t, store)
 	invoke(t, g, "t", graph.Interrupted)
 	for _, who := range []string{"anna", "ben", "carl"} {
 		if _, err := g.Resume(ctx, graph.Reply(who), by(who)); err != nil {
@@ -143,7 +143,7 @@ func TestDecisions_SurvivePruneBranchExportAndImport(t *testing.T) {
 	wantDecisions(t, store, want)
 	var file bytes.Buffer
 	if err := checkpoint.Export(ctx, store, "t", &file); err != nil || !strings.Contains(file.String(), `"by":"dora"`) {
-		t.Fatalf("the file does not tell who decided: %v", err)
+		t.Fatalf("the file does not name the user who decided: %v", err)
 	}
 	other := new(checkpoint.Memory)
 	if err := checkpoint.Import(ctx, other, "t", &file); err != nil {
@@ -154,7 +154,7 @@ func TestDecisions_SurvivePruneBranchExportAndImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantDecisions(t, other, want)
-	res, err = desk(t, other).Resume(ctx, graph.Reply("emil"), by("emil"))
+	res, err = approvals(t, other).Resume(ctx, graph.Reply("emil"), by("emil"))
 	ended(t, graph.Interrupted, res, err)
 	wantDecisions(t, other, want+"respond b \"emil\" by \"emil\" via go\n")
 	if err := store.Delete(ctx, "t"); err != nil {
@@ -167,8 +167,8 @@ func TestDecisions_SurvivePruneBranchExportAndImport(t *testing.T) {
 	}
 }
 
-// A branch that begins while a decision stands beside the head loses nothing of it.
-func TestDecisions_BesideTheHeadSurviveABranch(t *testing.T) {
+// A branch that begins while a decision is a pending write does not lose the decision.
+func TestDecisions_PendingSurviveABranch(t *testing.T) {
 	store := new(checkpoint.Memory)
 	b := parallel(map[string]graph.Node[world]{"a": asks("a", new(counter), "a?"), "b": asks("b", new(counter), "b?")})
 	g := build(t, b, graph.Config{Store: store})
@@ -192,8 +192,8 @@ func TestDecisions_BesideTheHeadSurviveABranch(t *testing.T) {
 	wantDecisions(t, store, want+"discard a  by \"\" via go\ndiscard b  by \"\" via go\n")
 }
 
-// An input, or an edit, that closes a question is recorded as that, on the branch where it was
-// open.
+// An input or an edit that closes a question is recorded as a discard, on the branch where the
+// question was open.
 //
 // Requirement: Decisions are recorded
 func TestDecisions_DiscardedQuestionIsRecorded(t *testing.T) {
@@ -233,7 +233,7 @@ func TestDecisions_DiscardedQuestionIsRecorded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := new(checkpoint.Memory)
-			g := desk(t, store)
+			g := approvals(t, store)
 			invoke(t, g, "t", graph.Interrupted)
 			res, err := g.Resume(ctx, graph.Reply("yes"), by("anna"))
 			ended(t, graph.Interrupted, res, err)
@@ -242,7 +242,7 @@ func TestDecisions_DiscardedQuestionIsRecorded(t *testing.T) {
 			}
 			want := strings.Split("respond a \"yes\" by \"anna\" via go\n"+c.want, "\n")
 			got := strings.Split(decisions(t, store, "t"), "\n")
-			slices.Sort(got) // the discard stands beside the commit before the change
+			slices.Sort(got) // the discard is a pending write of the commit before the change
 			slices.Sort(want)
 			if !slices.Equal(got, want) {
 				t.Errorf("the record is\n%q, want\n%q", got, want)
@@ -252,10 +252,10 @@ func TestDecisions_DiscardedQuestionIsRecorded(t *testing.T) {
 					t.Fatal(err)
 				}
 				if d.Kind == graph.DecisionDiscard && (d.Question == "" || d.Prompt != d.Node+"?") {
-					t.Errorf("the record does not name the question: %+v", d)
+					t.Errorf("the decision does not name the question: %+v", d)
 				}
 			}
-			if !strings.Contains(c.want, "discard") || strings.Contains(name, "goes back") { // which is another branch
+			if !strings.Contains(c.want, "discard") || strings.Contains(name, "goes back") { // that is another branch
 				return
 			}
 			d, err := g.Diff(ctx, checkpoint.Key{Thread: "t"}, 1, res.Checkpoint)
@@ -266,8 +266,8 @@ func TestDecisions_DiscardedQuestionIsRecorded(t *testing.T) {
 	}
 }
 
-// The questions of a subgraph, and one whose time is over when an input ends its turn.
-func TestDecisions_DiscardInASubgraphAndAfterTheTimeOfAQuestion(t *testing.T) {
+// An input ends a turn that has questions of a subgraph and an expired question.
+func TestDecisions_DiscardInASubgraphAndAfterExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(checkpoint.Memory)
 		c := graph.New[world]("child")
@@ -302,8 +302,8 @@ func TestDecisions_DiscardInASubgraphAndAfterTheTimeOfAQuestion(t *testing.T) {
 	})
 }
 
-// The time of a question is over when an input ends its turn, for which the input needs no Discard.
-func TestDecisions_InputAfterTheTimeOfAQuestionRecordsTheExpiry(t *testing.T) {
+// The question has expired when an input ends its turn, so the input needs no Discard.
+func TestDecisions_InputAfterExpiryRecordsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(checkpoint.Memory)
 		b := graph.New[world]("g")
@@ -341,13 +341,13 @@ func TestDecisions_ExpiryIsRecordedWhenItTakesEffect(t *testing.T) {
 		ended(t, graph.Done, res, err)
 		wantDecisions(t, store, "expire a  by \"\" via expiry\n")
 		if got := res.State.Name.Get(); got != "expire expiry" {
-			t.Errorf("the node is told %q", got)
+			t.Errorf("the node got %q", got)
 		}
 	})
 }
 
-// The node learns who decided, also after a crash between the answer and its step.
-func TestDecide_TellsWhoAnswered(t *testing.T) {
+// The node gets the name of the user who decided, also after a crash between the answer and its step.
+func TestDecide_ReportsWhoAnswered(t *testing.T) {
 	store := new(checkpoint.Memory)
 	fail := true
 	b := graph.New[world]("g")
@@ -374,12 +374,12 @@ func TestDecide_TellsWhoAnswered(t *testing.T) {
 	res, err := g.Resume(ctx, graph.Answers{}, by("ben"))
 	ended(t, graph.Done, res, err)
 	if got := res.State.Name.Get(); got != `edit edit {"n":5} anna chat` {
-		t.Errorf("the node is told %q", got)
+		t.Errorf("the node got %q", got)
 	}
 }
 
-func TestDecisions_AreTold(t *testing.T) {
-	g := desk(t, new(checkpoint.Memory))
+func TestDecisions_AreEmitted(t *testing.T) {
+	g := approvals(t, new(checkpoint.Memory))
 	invoke(t, g, "t", graph.Interrupted)
 	o := by("anna")
 	o.Modes = graph.Decisions
@@ -401,7 +401,7 @@ func TestDecisions_AreTold(t *testing.T) {
 	}
 }
 
-// The value of a secret is kept where the store encrypts, and never shown.
+// The value of a secret answer is stored only if the store encrypts, and is never shown.
 //
 // Requirement: Decisions are recorded
 func TestDecisions_SecretIsSealedOrLeftOut(t *testing.T) {
@@ -458,7 +458,7 @@ func TestDecisions_SecretIsSealedOrLeftOut(t *testing.T) {
 }
 
 func TestRunBy_ThatIsNoTextIsRefused(t *testing.T) {
-	g := desk(t, new(checkpoint.Memory))
+	g := approvals(t, new(checkpoint.Memory))
 	invoke(t, g, "t", graph.Interrupted)
 	for _, name := range []string{"a\nb", "\xff", strings.Repeat("x", 257), "pay\u202eeve", "\u2066x", "a\u200fb", "a\u2028b"} {
 		if _, err := g.Resume(ctx, graph.Reply("x"), by(name)); !errors.Is(err, graph.ErrBy) {
@@ -475,7 +475,7 @@ func TestRunBy_ThatIsNoTextIsRefused(t *testing.T) {
 	}
 }
 
-// forgetsAll is a store that loses all that it has before its next commit.
+// forgetsAll is a store that loses all its threads before its next commit.
 type forgetsAll struct {
 	checkpoint.Store
 	forgets bool
@@ -488,9 +488,9 @@ func (f *forgetsAll) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return f.Store.Commit(ctx, c)
 }
 
-func TestDecisions_RecordedOnceWhereTheStoreLostTheThread(t *testing.T) {
+func TestDecisions_RecordedOnceAfterALostThread(t *testing.T) {
 	store := &forgetsAll{Store: new(checkpoint.Memory)}
-	g := desk(t, store)
+	g := approvals(t, store)
 	invoke(t, g, "t", graph.Interrupted)
 	store.forgets = true
 	o := by("ben")

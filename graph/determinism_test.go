@@ -40,7 +40,7 @@ func TestSameInputsGiveTheSameBytes(t *testing.T) {
 	}
 }
 
-// fanned is a graph with forks, Sends and two subgraphs side by side.
+// fanned is a graph with forks, Sends and two parallel subgraphs.
 func fanned(x, y graph.Node[world]) *graph.Builder[world] {
 	b := graph.New[world]("fanned")
 	b.Node("r", goes("r", graph.Goto("a", "b").Send("w", 2).Send("w", 1), "a", "b", "w"))

@@ -11,8 +11,8 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// tell returns a difference as one line a change.
-func tell(d graph.Difference) string {
+// changesOf returns a difference as text, one change a line.
+func changesOf(d graph.Difference) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "from %d to %d, base %d\n", d.From, d.To, d.Base)
 	for _, c := range d.Changes {
@@ -72,7 +72,7 @@ a goes to c because the name is "by a"
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.ReplaceAll(tell(d), ": [] ->", ": null ->"); strings.ReplaceAll(got, ":  ->", ": null ->") != c.want {
+		if got := strings.ReplaceAll(changesOf(d), ": [] ->", ": null ->"); strings.ReplaceAll(got, ":  ->", ": null ->") != c.want {
 			t.Errorf("got\n%s\nwant\n%s", got, c.want)
 		}
 	}
@@ -92,7 +92,7 @@ func TestDiffAcrossBranchesStartsFromTheirBase(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "from 4 to 7, base 2\nlog (state.List[string]): [\"a1\",\"b1\",\"c1\"] -> [\"a1\",\"b2\",\"c2\"] by 6:step:b 7:step:c\n"
-	if got := tell(d); got != want {
+	if got := changesOf(d); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

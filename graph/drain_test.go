@@ -31,8 +31,8 @@ func drained(t *testing.T, reason string, res graph.Result[world], err error) gr
 	return res
 }
 
-// TestDrainStopsBeforeTheNextStep: what runs finishes and is committed, a child
-// call that it has begun goes as far as its own step, and nothing else starts.
+// A drain lets the running tasks finish, and their step is committed. A running child finishes its
+// own step. No other task starts.
 //
 // Requirement: events: drain
 func TestDrainStopsBeforeTheNextStep(t *testing.T) {
@@ -50,7 +50,7 @@ func TestDrainStopsBeforeTheNextStep(t *testing.T) {
 	}
 	p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"})
 	if err != nil || p.Status != graph.Pending || len(p.Next) != 1 || p.Next[0] != "b" {
-		t.Errorf("the thread tells %+v, %v; want b to be next", p, err)
+		t.Errorf("the thread is %+v, %v; want b to be next", p, err)
 	}
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a b c")
 }
@@ -84,7 +84,7 @@ func TestDrainLetsAChildFinishItsStep(t *testing.T) {
 	ran.want(t, "c3", 0)
 	ran.want(t, "b", 0)
 	if p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); err != nil || p.Status != graph.Pending || len(p.Failures) != 0 {
-		t.Errorf("the thread tells %+v, %v; want it to wait for nobody", p, err)
+		t.Errorf("the thread is %+v, %v; want no open question", p, err)
 	}
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "c1 c2 c3 beside b")
 	for _, n := range []string{"c1", "c2", "c3", "beside", "b"} {
@@ -92,7 +92,7 @@ func TestDrainLetsAChildFinishItsStep(t *testing.T) {
 	}
 }
 
-// TestANodeThatRunsMayStillMakeItsCalls: only supersteps are held back.
+// A drain holds back supersteps, but not the calls of a running node.
 func TestANodeThatRunsMayStillMakeItsCalls(t *testing.T) {
 	var ran counter
 	var drain graph.Drain
@@ -120,7 +120,7 @@ func TestANodeThatRunsMayStillMakeItsCalls(t *testing.T) {
 	ran.want(t, "call", 2)
 }
 
-// TestDrainInTheLastStepChangesNothing asks for a drain when nothing is left.
+// The drain is requested when no task is left.
 //
 // Requirement: events: drain
 func TestDrainInTheLastStepChangesNothing(t *testing.T) {
@@ -134,10 +134,10 @@ func TestDrainInTheLastStepChangesNothing(t *testing.T) {
 			}
 			res, err := g.Invoke(ctx, world{}, o)
 			if logged(t, ended(t, graph.Done, res, err), "a"); res.Drained != "" {
-				t.Errorf("a run that is done says it was drained: %q", res.Drained)
+				t.Errorf("a run that is done is drained: %q", res.Drained)
 			}
 			if reason, ok := drain.Requested(); !ok || reason != "shutdown" {
-				t.Errorf("the drain tells %q, %v", reason, ok)
+				t.Errorf("the drain has the reason %q, %v", reason, ok)
 			}
 		})
 	}
@@ -199,9 +199,9 @@ func TestRunThatBeginsDrainedKeepsItsInput(t *testing.T) {
 	line(b, "a", "b")
 	g := build(t, b, stored())
 	in := world{}
-	in.Name.Set("kept")
+	in.Name.Set("input")
 	res, err := g.Invoke(ctx, in, graph.RunOptions{Thread: "t1", Drain: &drain})
-	if drained(t, "a drain was requested", res, err); res.Steps != 0 || res.State.Name.Get() != "kept" {
+	if drained(t, "a drain was requested", res, err); res.Steps != 0 || res.State.Name.Get() != "input" {
 		t.Errorf("got %d steps and the name %q", res.Steps, res.State.Name.Get())
 	}
 	res, err = g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", Drain: &drain})
@@ -209,7 +209,7 @@ func TestRunThatBeginsDrainedKeepsItsInput(t *testing.T) {
 		t.Errorf("a resumed run that began drained took %d steps", res.Steps)
 	}
 	res = resume(t, g, graph.Answers{}, graph.Done)
-	if logged(t, res, "a b"); res.State.Name.Get() != "kept" {
+	if logged(t, res, "a b"); res.State.Name.Get() != "input" {
 		t.Errorf("the name is %q", res.State.Name.Get())
 	}
 }
@@ -229,7 +229,7 @@ func TestSubgraphThatBeginsDrainedGoesOnLater(t *testing.T) {
 	b.Edge(graph.Start, "a")
 	b.Edge("a", graph.End)
 	g := build(t, b, stored())
-	sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Drain: &drain, Modes: graph.Tasks})), `
+	sameLines(t, eventLines(t, g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Drain: &drain, Modes: graph.Tasks})), `
 started a
 draining a
 ended pending []`)
@@ -262,7 +262,7 @@ func TestDrainBesideAQuestion(t *testing.T) {
 	ran.want(t, "c3", 1)
 	ran.want(t, "ask", 1)
 	if res.Drained != "" {
-		t.Errorf("a run that nobody drained has the reason %q", res.Drained)
+		t.Errorf("a run without a drain has the reason %q", res.Drained)
 	}
 	logged(t, resume(t, g, graph.Reply("1"), graph.Done), "ask x=1 c1 c2 c3")
 	ran.want(t, "c3", 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// gallery is a graph with everything that can be drawn.
+// gallery is a graph with each element that can be drawn.
 func gallery(t testing.TB, cfg graph.Config) *graph.Graph[world] {
 	var ran counter
 	b := graph.New[world]("gallery")

@@ -14,8 +14,8 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// outside drives runs of a graph from outside. Each call is made on a graph that was just compiled,
-// as in another process, and where twice is set once more on another one: the answer must be the
+// outside drives runs of a graph from outside. It makes each call on a newly compiled graph, as in
+// another process. If twice is set, it repeats the call on another one, and the answer must be the
 // same.
 type outside struct {
 	tb    testing.TB
@@ -23,7 +23,7 @@ type outside struct {
 	twice bool
 }
 
-// drives returns an outside for graphs that declare makes, over the store of cfg.
+// drives returns an outside for the graphs that declare returns, with the store of cfg.
 func drives(tb testing.TB, cfg graph.Config, declare func() *graph.Builder[world]) *outside {
 	return &outside{tb: tb, twice: true, open: func() graph.Untyped { return build(tb, declare(), cfg).Untyped() }}
 }
@@ -333,8 +333,8 @@ func TestPlan_QueuedInputWaitsOnce(t *testing.T) {
 	d.log("a=true a=false")
 }
 
-// A Plan whose input waits behind an older one begins the turn of that. After a lost reply it gives
-// the same plan.
+// A Plan whose input waits behind an older one begins the turn of the older one. Repeated after a
+// lost reply, it returns the same plan.
 func TestPlan_BeginsAnOlderInputOnce(t *testing.T) {
 	var ran counter
 	cfg := stored()
@@ -402,8 +402,8 @@ func TestPlan_MustHaveARunAndAStore(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "nme") {
 		t.Errorf("an input with an unknown field\n got: %v", err)
 	}
-	bare := drives(t, graph.Config{}, inLine("a"))
-	_, err = bare.plan(run1)
+	storeless := drives(t, graph.Config{}, inLine("a"))
+	_, err = storeless.plan(run1)
 	is(t, err, graph.ErrNoStore)
 	var none *graph.Graph[world] = new(graph.Graph[world])
 	_, err = none.Untyped().Plan(ctx, run1)

@@ -48,7 +48,7 @@ func TestCommit_NamesUnfinishedTasks(t *testing.T) {
 	}
 }
 
-// A fold that fails is told by each Commit of the run, and another run runs the tasks again.
+// Each Commit of the run returns the error of a fold that fails. Another run runs the tasks again.
 //
 // Requirement: Commit returns the first failure in canonical order
 func TestCommit_FoldThatFails(t *testing.T) {
@@ -140,7 +140,7 @@ func TestCommit_EventsReachTheCaller(t *testing.T) {
 	is(t, err, graph.ErrReader)
 }
 
-// breaks is a store one of whose calls fails: before it is done, or after.
+// breaks is a store one of whose calls fails, before or after it is done.
 type breaks struct {
 	*checkpoint.Memory
 	at    int64 // number of the call, from 1
@@ -180,7 +180,7 @@ func (b *breaks) Load(ctx context.Context, k checkpoint.Key, seq uint64) (s chec
 	return s, err
 }
 
-// A store that is away fails the call, which is made again and goes on: nothing is lost or done
+// If the store is unavailable, a call fails. The repeated call continues: no work is lost or done
 // twice.
 //
 // Requirement: driver: a call continues after a store outage
@@ -257,8 +257,8 @@ func breakable() *graph.Builder[world] {
 	return b
 }
 
-// Where the store has lost its newest commits between two calls, a new Plan goes on from what is
-// left.
+// If the store loses its newest commits between two calls, a new Plan continues from the commits that
+// are left.
 //
 // Requirement: Commit after the store lost its newest commits
 func TestCommit_StoreThatLostItsTail(t *testing.T) {

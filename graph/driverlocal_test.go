@@ -11,8 +11,8 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// What a graph does, it does the same when it is driven from outside: the states, the history and
-// how often each node ran.
+// A graph that is driven from outside has the same states, history and runs of each node as in a
+// local run.
 //
 // Requirement: driver: the trace is that of the local run
 func TestDriver_EqualsTheLocalRun(t *testing.T) {
@@ -28,7 +28,7 @@ func TestDriver_EqualsTheLocalRun(t *testing.T) {
 				return graph.Command{}, nil
 			}))
 		},
-		"a result is kept over a question": func(_ *testing.T, ran *counter) *graph.Builder[world] {
+		"a result survives a question": func(_ *testing.T, ran *counter) *graph.Builder[world] {
 			return oneNode(graph.Func(func(ctx context.Context, s *world) error {
 				paid, err := graph.Once(ctx, "pay", func(context.Context) (int, error) { return ran.add("pay"), nil })
 				if err != nil {
@@ -135,7 +135,7 @@ func TestDriver_EqualsTheLocalRun(t *testing.T) {
 				if res.Status != p.Status || (err == nil) != (err2 == nil) || len(res.Interrupts) != len(open) {
 					t.Fatalf("call %d ended %q with %v and %d questions, and locally %q with %v and %d", n, p.Status, err2, len(open), res.Status, err, len(res.Interrupts))
 				}
-				if got, want := storyOf(t, driven.Store), storyOf(t, local.Store); got != want {
+				if got, want := traceOf(t, driven.Store), traceOf(t, local.Store); got != want {
 					t.Fatalf("call %d\n got: %s\nwant: %s", n, got, want)
 				}
 				if last = res.Status; last == graph.Done {
@@ -176,8 +176,8 @@ func openOf(tb testing.TB, s checkpoint.Store) []graph.Interrupt {
 	return p.Interrupts
 }
 
-// storyOf returns the history of t1 as text.
-func storyOf(tb testing.TB, s checkpoint.Store) string {
+// traceOf returns the history of t1 as text.
+func traceOf(tb testing.TB, s checkpoint.Store) string {
 	tb.Helper()
 	var b strings.Builder
 	for p, err := range graph.History(ctx, s, checkpoint.Key{Thread: "t1"}, checkpoint.Query{}) {

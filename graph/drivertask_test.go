@@ -45,7 +45,7 @@ func tallies(name string, ran *counter) graph.Node[world] {
 	})
 }
 
-// Several calls may run the same task at once. One result counts, and all are told of it.
+// Several calls may run the same task at once. One result counts, and all calls return it.
 //
 // Requirement: RunTask returns a stored result
 func TestRunTask_FirstWriterWins(t *testing.T) {
@@ -86,7 +86,7 @@ func TestRunTask_FirstWriterWins(t *testing.T) {
 	}
 }
 
-// Of calls that end otherwise than in a result, the first to store its end wins too.
+// Of several calls that fail, the first to store its failure wins too.
 //
 // Requirement: RunTask returns a stored result
 func TestRunTask_FirstFailureWins(t *testing.T) {
@@ -122,7 +122,7 @@ func TestRunTask_FirstFailureWins(t *testing.T) {
 	}
 	for _, message := range got {
 		if message != node.Err.Error() {
-			t.Errorf("one call was told %q, and %q is stored", message, node.Err)
+			t.Errorf("one call returned %q, and %q is stored", message, node.Err)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (slowDown) RetryAfter() time.Duration { return time.Minute }
 
 // Requirement: RunTask: a failure lasts until the next attempt
 // Requirement: Commit returns the first failure in canonical order
-func TestRunTask_FailureStandsUntilTheNextTry(t *testing.T) {
+func TestRunTask_FailureLastsUntilTheNextAttempt(t *testing.T) {
 	var ran counter
 	nodes := map[string]graph.Node[world]{
 		"a": graph.Func(func(_ context.Context, s *world) error {
@@ -223,7 +223,7 @@ func TestRunTask_StepAndTaskMustBeDue(t *testing.T) {
 	is(t, err, graph.ErrStale) // two commits later
 }
 
-// A worker that wakes after its thread was taken over stores nothing, and says why.
+// A worker whose thread was taken over by another run stores nothing and returns an error.
 //
 // Requirement: driver: an overtaken run writes nothing
 func TestRunTask_OvertakenWorkerWritesNothing(t *testing.T) {
@@ -303,7 +303,7 @@ func TestRunTask_RenewsTheLease(t *testing.T) {
 	})
 }
 
-// A call that is cancelled is no end of its task, which runs again.
+// A cancelled call does not end its task: the task runs again.
 //
 // Requirement: RunTask: a cancelled call does not end the task
 func TestRunTask_CancelledCallStoresNoFailure(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 var durabilities = []graph.Durability{graph.Sync, graph.Async, graph.Exit}
 
-// mortal is a store of a process that can die: from then on no write gets through.
+// mortal is the store of a process that can die: afterwards each write fails.
 type mortal struct {
 	*checkpoint.Memory
 	dead bool
@@ -59,8 +59,7 @@ func TestDurabilityChangesNothingButTheHistory(t *testing.T) {
 	}
 }
 
-// What a crash can cost: the process dies while step 5 of a chain runs, or right before
-// a write of it.
+// The process dies while step 5 of a chain runs, or just before a write of that step.
 //
 // Requirement: Durability bounds the loss of a crash
 func TestLossWindowOfEachDurability(t *testing.T) {
@@ -92,7 +91,7 @@ func TestLossWindowOfEachDurability(t *testing.T) {
 	})
 }
 
-// dying is a chain n1 to n6 whose process dies in the node named at.
+// dying is a chain n1 to n6 whose process dies in the node that at names.
 func dying(t testing.TB, m *mortal, at string, then func()) *graph.Graph[world] {
 	b := graph.New[world]("dying")
 	from := graph.Start
@@ -115,7 +114,7 @@ func dying(t testing.TB, m *mortal, at string, then func()) *graph.Graph[world] 
 	return build(t, b, graph.Config{Store: m})
 }
 
-// lost fails the test unless the log that is stored is want.
+// lost fails the test unless the stored log is want.
 func lost(t testing.TB, m *mortal, want string) {
 	t.Helper()
 	var ran counter
@@ -165,7 +164,7 @@ func TestAsyncHasOneCommitInFlight(t *testing.T) {
 }
 
 // Requirement: Commit before the next step
-func TestAnErrorOfTheStoreFailsTheRunWhateverTheDurability(t *testing.T) {
+func TestStoreError_FailsTheRunAtEachDurability(t *testing.T) {
 	for _, d := range durabilities {
 		for at := 1; at <= 4; at++ {
 			f := &faulty{Store: new(checkpoint.Memory), at: at}
@@ -210,8 +209,8 @@ func TestWhateverEndsARunIsStored(t *testing.T) {
 			run := graph.RunOptions{Thread: "t1", Durability: d}
 			broken := true
 			b := graph.New[world]("ends")
-			b.Node("a", says("a", &ran))
-			b.Node("b", says("b", &ran))
+			b.Node("a", logsNth("a", &ran))
+			b.Node("b", logsNth("b", &ran))
 			b.Node("ask", asks("ask", &ran, "x"))
 			b.Node("fail", graph.Func(func(context.Context, *world) error {
 				if broken {
@@ -312,7 +311,7 @@ func TestAStateThatIsTooLargeIsNotCommitted(t *testing.T) {
 	}
 }
 
-func TestWithExitAFinishedSubgraphRunsOnceToo(t *testing.T) {
+func TestExit_FinishedSubgraphRunsOnce(t *testing.T) {
 	var ran counter
 	c := child(t, &ran, graph.Config{}, nil)
 	b := graph.New[world]("outer")
@@ -342,19 +341,19 @@ func TestWithExitAFinishedSubgraphRunsOnceToo(t *testing.T) {
 	ran.want(t, "c2", 1)
 }
 
-func TestWithExitASubgraphIsNotStoredWhereItWidens(t *testing.T) {
+func TestExit_ParallelStepOfASubgraphIsNotStored(t *testing.T) {
 	var ran counter
-	widens := graph.New[inner]("widens")
+	forks := graph.New[inner]("forks")
 	for _, n := range []string{"a", "b", "c", "d"} {
-		widens.Node(n, steps(n, &ran, nil))
+		forks.Node(n, steps(n, &ran, nil))
 	}
-	widens.Edge(graph.Start, "a")
-	widens.Edge("a", "b")
-	widens.Edge("a", "c")
-	widens.Join("d", "b", "c")
-	widens.Edge("d", graph.End)
+	forks.Edge(graph.Start, "a")
+	forks.Edge("a", "b")
+	forks.Edge("a", "c")
+	forks.Join("d", "b", "c")
+	forks.Edge("d", graph.End)
 	b := graph.New[world]("outer")
-	b.Node("in", hosts(build(t, widens, graph.Config{}), "", nil))
+	b.Node("in", hosts(build(t, forks, graph.Config{}), "", nil))
 	b.Edge(graph.Start, "in")
 	b.Edge("in", graph.End)
 	f := &faulty{Store: new(checkpoint.Memory)}

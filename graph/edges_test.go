@@ -1,7 +1,6 @@
 package graph_test
 
-// The rows of LangGraph's tests that are about edges, joins and cycles, in Weft's terms. The
-// numbers are those of the specification that Weft was built to.
+// These tests cover the cases of LangGraph's tests of edges, joins and cycles.
 
 import (
 	"context"
@@ -14,7 +13,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// A source of a join counts however it was reached: by a branch here, by a Command there.
+// A source of a join counts, whether a branch or a Command led to it.
 func TestASourceReachedByAChoiceCountsForItsJoin(t *testing.T) {
 	b := graph.New[world]("choice")
 	b.Node("r", goes("r", graph.Goto("a", "b"), "a", "b"))
@@ -31,8 +30,8 @@ func TestASourceReachedByAChoiceCountsForItsJoin(t *testing.T) {
 	}
 }
 
-// Deferred nodes that were reached run together when nothing else is due. One that leads
-// to another makes that one run again.
+// The deferred nodes that were reached run together when no other node is due. A deferred node that
+// leads to another one makes it run again.
 func TestDeferredNodesAreReleasedTogether(t *testing.T) {
 	b := graph.New[world]("deferred")
 	line(b, "a", "b")
@@ -49,8 +48,8 @@ func TestDeferredNodesAreReleasedTogether(t *testing.T) {
 	}
 }
 
-// A turn begins at the edges from Start. To begin where the input says, the first node is
-// a Router; it may name several.
+// A turn begins at the edges from Start. To let the input choose the first nodes, the node after
+// Start is a Router, which may name several.
 func TestTheFirstNodeMayFanOut(t *testing.T) {
 	for input, want := range map[string]string{"a": "a", "a b": "a b", "b a c": "a b c"} {
 		b := start(graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
@@ -86,8 +85,8 @@ func TestTargetsOfABranchAreCheckedAndEndEndsItsPathAlone(t *testing.T) {
 	logged(t, ended(t, graph.Done, res, err), "r a c")
 }
 
-// Several ways from one node to another start it once, and a node that writes nothing is
-// a node like any other.
+// Several ways from one node to another start the other once. A node that writes nothing is no
+// exception.
 func TestManyWaysToOneNodeStartItOnce(t *testing.T) {
 	b := graph.New[world]("multi")
 	b.Node("a", graph.Func(nop))
@@ -103,15 +102,14 @@ func TestManyWaysToOneNodeStartItOnce(t *testing.T) {
 	b.Edge("end", graph.End)
 	g := build(t, b, graph.Config{})
 	logged(t, invoke(t, g, "", graph.Done), "end")
-	sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{})), `
+	sameLines(t, eventLines(t, g.Stream(ctx, world{}, graph.RunOptions{})), `
 wrote a {}
 wrote b {}
 wrote end {"log":["end"]}
 ended done [end]`)
 }
 
-// Ten goroutines share a graph with a loop, Sends, a join and a child, each with a count of
-// its own.
+// Ten goroutines share a graph with a loop, Sends, a join and a child. Each has its own count.
 func TestOneGraphRunsInManyGoroutinesAtOnce(t *testing.T) {
 	var ran counter
 	b := graph.New[world]("shared")
@@ -157,8 +155,8 @@ func TestOneGraphRunsInManyGoroutinesAtOnce(t *testing.T) {
 	ran.want(t, "c2", 10*3*3)
 }
 
-// A graph may go by Commands alone. The targets that a node declares are more than a
-// drawing: it may go nowhere else (row 25).
+// A graph may have Commands and no edges. The targets that a node declares also bind it: it may go
+// nowhere else.
 func TestAGraphMayGoByCommandsAlone(t *testing.T) {
 	b := graph.New[world]("commands")
 	b.Node("a", goes("a", graph.Goto("b"), "b", "c"))

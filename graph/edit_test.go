@@ -13,7 +13,7 @@ import (
 
 type textValue = state.Value[string]
 
-// as is an edit in the name of a node that logs word and goes where the Command says.
+// as is an edit as the named node that logs word and follows the Command.
 func as(node, word string, c graph.Command) graph.Edit[world] {
 	return graph.Edit[world]{As: node, Do: func(s *world) (graph.Command, error) {
 		if word != "" {
@@ -23,7 +23,7 @@ func as(node, word string, c graph.Command) graph.Edit[world] {
 	}}
 }
 
-// edits applies edits to t1, each in a commit of its own.
+// edits applies edits to t1, one commit each.
 func edits(t testing.TB, g *graph.Graph[world], want graph.Status, all ...graph.Edit[world]) graph.Result[world] {
 	t.Helper()
 	var steps [][]graph.Edit[world]
@@ -44,11 +44,11 @@ func next(t testing.TB, cfg graph.Config) string {
 	return strings.Join(p.Next, " ")
 }
 
-// diamond has a, then b and c, then d when both have come.
+// diamond has a, then b and c, then d, which joins them.
 func diamond(t testing.TB, ran *counter, cfg graph.Config) *graph.Graph[world] {
 	b := graph.New[world]("diamond")
 	for _, n := range []string{"a", "b", "c", "d"} {
-		b.Node(n, says(n, ran))
+		b.Node(n, logsNth(n, ran))
 	}
 	b.Edge(graph.Start, "a")
 	b.Edge("a", "b")
@@ -62,7 +62,7 @@ func diamond(t testing.TB, ran *counter, cfg graph.Config) *graph.Graph[world] {
 func TestAPatchLeavesWhatIsDue(t *testing.T) {
 	var ran counter
 	cfg := stored()
-	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x"), "b": says("b", &ran)}), cfg)
+	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x"), "b": logsNth("b", &ran)}), cfg)
 	res := invoke(t, g, "t1", graph.Interrupted)
 	id := idOf(t, res, "x")
 	res, err := g.Patch(ctx, func(s *world) error { s.Log.Append("patched"); s.Count.Add(5); return nil }, t1)
@@ -70,7 +70,7 @@ func TestAPatchLeavesWhatIsDue(t *testing.T) {
 	logged(t, res, "patched")
 	res = resume(t, g, graph.Answer(id, "y"), graph.Done)
 	logged(t, res, "patched a x=y b1")
-	ran.want(t, "b", 1) // its result stood beside the head and still counts
+	ran.want(t, "b", 1) // its stored result still counts
 	if res.State.Count.Get() != 5 {
 		t.Errorf("count is %d, want 5: a patch goes through the reducers", res.State.Count.Get())
 	}
@@ -85,7 +85,7 @@ func TestADeferredNodeStaysDueWhenTheStateIsEdited(t *testing.T) {
 	cfg.InterruptBefore = []string{"d"}
 	b := graph.New[world]("deferred")
 	for _, n := range []string{"a", "b", "c", "d"} {
-		b.Node(n, says(n, &ran))
+		b.Node(n, logsNth(n, &ran))
 	}
 	b.Edge(graph.Start, "a")
 	b.Edge("a", "b")
@@ -110,8 +110,8 @@ func TestACommandAtABreakpointRunsBesideWhatIsDue(t *testing.T) {
 	cfg := stored()
 	cfg.InterruptBefore = []string{"n1"}
 	b := graph.New[world]("breakpoint")
-	b.Node("n1", says("n1", &ran))
-	b.Node("n2", says("n2", &ran))
+	b.Node("n1", logsNth("n1", &ran))
+	b.Node("n2", logsNth("n2", &ran))
 	b.Edge(graph.Start, "n1")
 	b.Edge("n1", "n2")
 	b.Edge("n2", graph.End)
@@ -125,7 +125,7 @@ func TestACommandAtABreakpointRunsBesideWhatIsDue(t *testing.T) {
 func TestAnActEditsAnswersAndGoesOnInOneCommit(t *testing.T) {
 	var ran counter
 	cfg := stored()
-	b := parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x"), "b": says("b", &ran)})
+	b := parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x"), "b": logsNth("b", &ran)})
 	g := build(t, b, cfg)
 	res := invoke(t, g, "t1", graph.Interrupted)
 	res, err := g.UpdateAndResume(ctx, as("", "now", graph.Goto("b")), graph.Answer(idOf(t, res, "x"), "y"), t1)
@@ -181,7 +181,7 @@ func TestBulkEdits(t *testing.T) {
 	}
 }
 
-// whole tells values, next, step and what ran of each commit, without the source.
+// whole describes values, next, step and what ran of each commit, without the source.
 func whole(t testing.TB, g *graph.Graph[world], cfg graph.Config) string {
 	t.Helper()
 	var all strings.Builder
@@ -235,7 +235,7 @@ func TestAConversationTypedInByHandHasTheSameHistory(t *testing.T) {
 func TestAnEditAsEndKeepsWhatFinished(t *testing.T) {
 	var ran counter
 	cfg := stored()
-	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x"), "b": says("b", &ran)}), cfg)
+	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x"), "b": logsNth("b", &ran)}), cfg)
 	invoke(t, g, "t1", graph.Interrupted)
 	logged(t, edits(t, g, graph.Done, as(graph.End, "closed", graph.Command{})), "b1 closed")
 	res := resume(t, g, graph.Answers{}, graph.Done)

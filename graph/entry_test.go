@@ -12,8 +12,8 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// entering is a graph whose turns begin where choose says: at a, b or c, or nowhere. Each leads to
-// End.
+// entering is a graph whose turns begin where choose leads: at a, b or c, or nowhere. Each of them
+// leads to End.
 func entering(choose func(ctx context.Context, s *world) (graph.Command, error)) *graph.Builder[world] {
 	b := graph.New[world]("entering")
 	for _, name := range []string{"a", "b", "c"} {
@@ -144,7 +144,7 @@ func TestEntry_MistakesAreFoundByCompile(t *testing.T) {
 			c.change(b)
 			_, err := b.Compile(graph.Config{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("Compile says %v, want %q", err, c.want)
+				t.Errorf("Compile returns %v, want %q", err, c.want)
 			}
 		})
 	}
@@ -199,7 +199,7 @@ func TestEntry_OfASubgraph(t *testing.T) {
 	logged(t, invoke(t, g, "t1", graph.Done), "xc1 yc2")
 }
 
-// A run that was cut off in the branch of Start begins there again.
+// A run that crashed in the branch of Start begins there again.
 func TestEntry_RunsAgainAfterACrash(t *testing.T) {
 	store := new(checkpoint.Memory)
 	broken := true

@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// A node whose side effect happens once, whatever becomes of the node.
+// The side effect of the node happens once, although the node fails and runs again.
 func ExampleOnce() {
 	charged, tries := 0, 0
 	b := graph.New[State]("pay")
@@ -42,7 +42,7 @@ func ExampleOnce() {
 	// ["receipt 1"] tried 2 times, charged 1 <nil>
 }
 
-// A node that does two things at once, and finds both done after a pause.
+// The node makes two calls at once. After a pause, both are replayed.
 func ExampleGo() {
 	fetched := 0
 	fetch := func(what string) func(context.Context) (string, error) {
@@ -78,7 +78,7 @@ func ExampleGo() {
 	// done fetched 2 times <nil>
 }
 
-// A child that gives up, and sends its parent to a person.
+// The child gives up and sends its parent to a person.
 func ExampleToParent() {
 	type Robot struct {
 		Tries state.Sum[int] `json:"tries"`
@@ -96,7 +96,7 @@ func ExampleToParent() {
 		fmt.Println(err)
 		return
 	}
-	b := graph.New[State]("desk")
+	b := graph.New[State]("support")
 	b.Node("robot", graph.Subgraph(robot,
 		func(*State) (Robot, error) { return Robot{}, nil },
 		func(s *State, end *Robot) error { s.Facts.Append("done by a robot"); return nil },

@@ -9,8 +9,8 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// A driver runs a turn of a thread, one call at a time. Each call may be made in another process, as by
-// the workers of a queue.
+// A driver runs a turn of a thread, one call at a time. Each call may be made in another process,
+// such as the workers of a queue.
 func ExampleUntyped() {
 	ctx := context.Background()
 	b := graph.New[State]("review")

@@ -35,7 +35,7 @@ func review(ctx context.Context, s *State) (graph.Command, error) {
 	return graph.Goto(graph.End), nil
 }
 
-// A graph that searches twice, asks a person, and goes on with the answer.
+// The graph searches twice, asks a person, and continues with the answer.
 func Example() {
 	ctx := context.Background()
 	b := graph.New[State]("review")
@@ -59,7 +59,7 @@ func Example() {
 	// done 2 facts, approved: true <nil>
 }
 
-// A run with two readers that see all of it, and somebody who waits for its end.
+// The run has two readers that get all its events, and a goroutine that waits for its end.
 func ExampleGraph_Start() {
 	b := graph.New[State]("talk")
 	b.Node("model", graph.Func(func(ctx context.Context, s *State) error {
@@ -79,7 +79,7 @@ func ExampleGraph_Start() {
 		return
 	}
 
-	live := g.Start(context.Background(), State{}, graph.RunOptions{Hold: true}) // it begins when somebody reads or waits
+	live := g.Start(context.Background(), State{}, graph.RunOptions{Hold: true}) // it begins with the first reader or waiter
 	words, log := live.Events(graph.Messages), live.Join(graph.Reader{Modes: graph.Updates, Lossy: true})
 	for ev := range words {
 		if ev.Mode == graph.Messages && !ev.Token.Streamed {
@@ -100,8 +100,8 @@ func ExampleGraph_Start() {
 	// done <nil>
 }
 
-// A node that is tried twice, then by other means, and mended by a handler when all
-// have failed.
+// The node has two alternatives and two attempts. When all have failed, its handler continues the
+// run.
 func ExampleBuilder_OnError() {
 	asks := func(where string) graph.Node[State] {
 		return graph.Func(func(ctx context.Context, s *State) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// With Exit a step of several tasks is one commit, however long one of them takes.
+// With Exit, a run with a step of several tasks makes one commit, even if a task is slow.
 //
 // Requirement: Durability bounds the loss of a crash
 func TestExit_SlowSiblingMakesNoCommit(t *testing.T) {
@@ -49,8 +49,8 @@ func TestExit_SlowSiblingMakesNoCommit(t *testing.T) {
 	}
 }
 
-// With Exit neither a question nor a finished task is stored while another task of the step runs.
-// The pause is one commit, and the results of all tasks survive it.
+// With Exit, neither a question nor a finished task is stored while another task of the step runs.
+// The pause is one commit, which has the results of all tasks.
 //
 // Requirement: Durability bounds the loss of a crash
 func TestExit_QuestionAndSlowTaskMakeOneCommit(t *testing.T) {
@@ -84,7 +84,8 @@ func TestExit_QuestionAndSlowTaskMakeOneCommit(t *testing.T) {
 	})
 }
 
-// What finished beside a failure is stored with it, with Exit too, and does not run again.
+// With Exit too, the results of finished tasks are stored with the failure of another, and those
+// tasks do not run again.
 //
 // Requirement: Durability bounds the loss of a crash
 func TestExit_FailureKeepsFinishedSiblings(t *testing.T) {

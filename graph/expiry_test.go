@@ -10,13 +10,13 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// clock is a time that tests move.
+// clock is a clock that tests set.
 type clock struct{ now time.Time }
 
 func (c *clock) read() time.Time { return c.now }
 
-// timed is a graph of a node that asks x for an hour and y for ever, both at once, and
-// logs what became of them.
+// timed is a graph of a node that asks x for an hour and y without a limit, both at once, and logs
+// the outcome.
 func timed(t testing.TB, ran *counter, c *clock) (*graph.Graph[world], graph.Config) {
 	cfg := stored()
 	cfg.Now = c.read
@@ -59,7 +59,7 @@ func TestAQuestionExpires(t *testing.T) {
 	res = resume(t, g, graph.Answers{}, graph.Interrupted)
 	asked(t, res, "y")
 	ran.want(t, "a", 2)
-	c.now = c.now.Add(-24 * time.Hour) // what has expired stays so, whatever the clock says
+	c.now = c.now.Add(-24 * time.Hour) // an expired question stays expired if the clock goes back
 	res = resume(t, g, graph.Answer(y, "Y"), graph.Done)
 	logged(t, res, "expired  Y")
 }

@@ -54,7 +54,7 @@ func TestFallbackOfSubgraphsKeepsThemApart(t *testing.T) {
 	if got := strings.Join(res.State.Log.Slice(), " "); !strings.Contains(got, "c3") {
 		t.Errorf("log is %q, want the whole path of the second", got)
 	}
-	ran.want(t, "c1", 2) // the second begins by itself, and does not take up the first
+	ran.want(t, "c1", 2) // the second alternative does not resume the first
 	ran.want(t, "c3", 1)
 }
 
@@ -71,7 +71,7 @@ func TestFallbackOfWorkersGivesEachThePayload(t *testing.T) {
 	}
 }
 
-// After a question the alternative that asked goes on; its questions are its own.
+// After a question, the alternative that asked goes on. Each alternative has its own questions.
 //
 // Requirement: policy: fallback
 func TestQuestionOfAnAlternativeIsAnsweredToIt(t *testing.T) {

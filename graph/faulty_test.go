@@ -14,15 +14,15 @@ import (
 
 var errFault = errors.New("the disk is on fire")
 
-// faulty is a store whose write number at fails, once: before it is done, or after it.
+// faulty is a store one of whose writes fails, before or after it is done.
 type faulty struct {
 	checkpoint.Store
 	mu      sync.Mutex
-	at      int  // counts Commit and Put together, from 1; 0 fails never
+	at      int  // number of the write: Commit and Put count together, from 1; 0 never fails
 	applied bool // the write is done, and only its reply is lost
 	writes  int
 	commits int
-	seen    map[string]bool // the namespaces that were committed to
+	seen    map[string]bool // the namespaces with a commit
 }
 
 func (f *faulty) write(commit bool, do func() error) error {
@@ -53,14 +53,14 @@ func (f *faulty) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return f.write(true, func() error { return f.Store.Commit(ctx, c) })
 }
 
-// spaces returns the namespaces that were committed to, in order.
+// spaces returns the namespaces with a commit, sorted.
 func (f *faulty) spaces() []string { return slices.Sorted(maps.Keys(f.seen)) }
 
 func (f *faulty) Put(ctx context.Context, p checkpoint.Pending) error {
 	return f.write(false, func() error { return f.Store.Put(ctx, p) })
 }
 
-// dump returns all that a store holds of some namespaces of a thread, as text.
+// dump returns the contents of some namespaces of a thread as text.
 func dump(s checkpoint.Store, thread string, namespaces ...string) string {
 	var b strings.Builder
 	for _, ns := range namespaces {

@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// finishes tells which tasks stand in CommitInfo.Finished: their nodes, each with an id of its own.
+// finishes returns the nodes of the tasks in CommitInfo.Finished. Each task must have its own id.
 func finishes(p graph.CommitInfo) (nodes []string) {
 	ids := map[string]bool{}
 	for _, f := range p.Finished {
@@ -21,13 +21,13 @@ func finishes(p graph.CommitInfo) (nodes []string) {
 		ids[f.Task] = true
 	}
 	if ids[""] || len(ids) != len(nodes) {
-		nodes = append(nodes, fmt.Sprint("not told apart: ", p.Finished))
+		nodes = append(nodes, fmt.Sprint("ids are not unique: ", p.Finished))
 	}
 	return nodes
 }
 
 // Requirement: Siblings keep their work
-func TestPoint_NamesTheFinishedTasks(t *testing.T) {
+func TestCommitInfo_NamesTheFinishedTasks(t *testing.T) {
 	for name, other := range map[string]graph.Node[world]{
 		"failure": graph.Func(func(context.Context, *world) error { time.Sleep(time.Second); return errBoom }),
 		"question": graph.Func(func(ctx context.Context, s *world) error {
@@ -64,11 +64,11 @@ func TestPoint_NamesTheFinishedTasks(t *testing.T) {
 				}
 				_, then, err := g.Untyped().State(t.Context(), checkpoint.Key{Thread: "t1"}, 0)
 				if err != nil || !slices.Equal(then.Finished, p.Finished) {
-					t.Errorf("State tells %v, %v; want what Inspect tells", then.Finished, err)
+					t.Errorf("State returns %v, %v; want what Inspect returns", then.Finished, err)
 				}
 				for before, err := range graph.History(t.Context(), cfg.Store, checkpoint.Key{Thread: "t1"}, checkpoint.Query{Before: p.Checkpoint}) {
 					if err != nil || before.Finished != nil {
-						t.Errorf("commit %d tells %v, %v; want nothing beside it", before.Checkpoint, before.Finished, err)
+						t.Errorf("commit %d has the finished tasks %v, %v; want none", before.Checkpoint, before.Finished, err)
 					}
 				}
 			})

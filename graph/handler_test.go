@@ -95,7 +95,7 @@ func TestDivertedNodeDoesNotCountForBranchesAndJoins(t *testing.T) {
 	}
 }
 
-func TestHandlerIsToldWhatFailed(t *testing.T) {
+func TestHandler_ReceivesTheFailure(t *testing.T) {
 	var ran counter
 	var got *graph.NodeError
 	b := graph.New[world]("told")
@@ -328,7 +328,7 @@ func TestHandlersWithoutAStoreWorkToo(t *testing.T) {
 	logged(t, invoke(t, g, "", graph.Done), "mended a c")
 }
 
-func TestAbandonedNodeIsRescued(t *testing.T) {
+func TestHandler_OfAnAbandonedNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		told := make(chan error, 2)
@@ -356,7 +356,7 @@ func TestHandlersOfSubgraphsAreTheirOwn(t *testing.T) {
 	ran.want(t, "handler", 1) // of the node around the subgraph, not of the node in it
 }
 
-func TestHandlersAreToldOfInEvents(t *testing.T) {
+func TestHandler_EmitsEvents(t *testing.T) {
 	var ran counter
 	g := build(t, risky(fails("a", &ran, errBoom), mends(&ran, graph.Goto("c"), "c")), stored())
 	var got []string

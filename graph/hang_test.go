@@ -147,7 +147,7 @@ type vast struct {
 	Any    state.Value[map[string]any] `json:"any"`
 }
 
-func TestANumberThatJSONDoesNotKnowIsAnErrorThatNamesItsField(t *testing.T) {
+func TestNumber_WithoutJSONNamesItsField(t *testing.T) {
 	for _, n := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for field, write := range map[string]func(s *vast){
 			"number": func(s *vast) { s.Number.Set(n) },

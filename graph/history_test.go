@@ -85,56 +85,56 @@ func noThread(t *testing.T, g *graph.Graph[world], store checkpoint.Store) {
 	}
 }
 
-// ledger is a store that counts its calls by name, and fails those of one name.
-type ledger struct {
+// countingStore is a store that counts its calls by name, and fails those of one name.
+type countingStore struct {
 	*checkpoint.Memory
 	counter
 	bad string
 }
 
-func (c *ledger) call(name string) error {
+func (c *countingStore) call(name string) error {
 	if c.add(name); name == c.bad {
 		return errFault
 	}
 	return nil
 }
 
-func (c *ledger) Load(ctx context.Context, k checkpoint.Key, seq uint64) (checkpoint.Snapshot, error) {
+func (c *countingStore) Load(ctx context.Context, k checkpoint.Key, seq uint64) (checkpoint.Snapshot, error) {
 	if err := c.call("Load"); err != nil {
 		return checkpoint.Snapshot{}, err
 	}
 	return c.Memory.Load(ctx, k, seq)
 }
 
-func (c *ledger) History(ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
+func (c *countingStore) History(ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
 	if err := c.call("History"); err != nil {
 		return func(yield func(checkpoint.Snapshot, error) bool) { yield(checkpoint.Snapshot{}, err) }
 	}
 	return c.Memory.History(ctx, k, q)
 }
 
-func (c *ledger) Namespaces(ctx context.Context, thread string) ([]string, error) {
+func (c *countingStore) Namespaces(ctx context.Context, thread string) ([]string, error) {
 	if err := c.call("Namespaces"); err != nil {
 		return nil, err
 	}
 	return c.Memory.Namespaces(ctx, thread)
 }
 
-func (c *ledger) Put(ctx context.Context, p checkpoint.Pending) error {
+func (c *countingStore) Put(ctx context.Context, p checkpoint.Pending) error {
 	if err := c.call("Put"); err != nil {
 		return err
 	}
 	return c.Memory.Put(ctx, p)
 }
 
-func (c *ledger) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+func (c *countingStore) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
 	if err := c.call("Acquire"); err != nil {
 		return checkpoint.Lease{}, err
 	}
 	return c.Memory.Acquire(ctx, r)
 }
 
-func (c *ledger) Release(ctx context.Context, thread, fence string) error {
+func (c *countingStore) Release(ctx context.Context, thread, fence string) error {
 	if err := c.call("Release"); err != nil {
 		return err
 	}
@@ -142,12 +142,12 @@ func (c *ledger) Release(ctx context.Context, thread, fence string) error {
 }
 
 // Requirement: Commit before the next step
-func TestWhateverTheStoreFailsAtIsTold(t *testing.T) {
+func TestStoreFailures_AreReturned(t *testing.T) {
 	for _, d := range durabilities {
 		for _, bad := range []string{"Load", "History", "Namespaces", "Put", "Acquire", "Release"} {
 			t.Run(d.String()+" "+bad, func(t *testing.T) {
 				var ran counter
-				store := &ledger{Memory: new(checkpoint.Memory)}
+				store := &countingStore{Memory: new(checkpoint.Memory)}
 				g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x")}), graph.Config{Store: store})
 				o := graph.RunOptions{Thread: "t1", Durability: d}
 				res, err := g.Invoke(ctx, world{}, o)
@@ -174,7 +174,7 @@ func TestWhateverTheStoreFailsAtIsTold(t *testing.T) {
 	}
 }
 
-func TestHistoryByNumberAndByWhatACommitSays(t *testing.T) {
+func TestHistory_ByNumberAndByContent(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := chainOf(t, &ran, cfg, "a", "b", "c")
@@ -310,7 +310,7 @@ func TestTheNewestCommitIsTheLastOneAfterAsyncRuns(t *testing.T) {
 
 func TestNothingIsLeftOfAThreadThatExpired(t *testing.T) {
 	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
-	store := &ledger{Memory: &checkpoint.Memory{Now: c.read}}
+	store := &countingStore{Memory: &checkpoint.Memory{Now: c.read}}
 	var ran counter
 	sub := child(t, &ran, graph.Config{}, func(ctx context.Context, s *inner) error {
 		_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "q"})

@@ -253,7 +253,7 @@ func beside(t *testing.T, release <-chan struct{}, cfg graph.Config) *graph.Grap
 }
 
 // A child's own failure does not end the run around it, so nobody else would give its deaf node up.
-func TestADeafNodeBesideOneThatFailsIsGivenUpInASubgraphToo(t *testing.T) {
+func TestUnresponsiveNode_InASubgraphIsGivenUp(t *testing.T) {
 	for name, root := range map[string]graph.Config{"no store": {}, "a store": stored()} {
 		for _, timeout := range []time.Duration{0, time.Hour} {
 			t.Run(name, func(t *testing.T) {

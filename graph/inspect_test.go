@@ -14,7 +14,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-func TestHistoryTellsOfEachCommit(t *testing.T) {
+func TestHistory_ListsEachCommit(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	b := graph.New[world]("history")

@@ -143,7 +143,7 @@ func TestAnInputTakenFromAResultIsNotAddedTo(t *testing.T) {
 
 // When the results of a step do not count, the tasks run again, also one that had asked before
 // it finished something that it does not ask any more.
-func TestWhatATaskDoesNotAskAnyMoreIsNotOpenAfterAConflict(t *testing.T) {
+func TestConflict_ClosesQuestionsNoLongerAsked(t *testing.T) {
 	asksTwo := graph.Func(func(ctx context.Context, _ *world) error {
 		_, err := graph.Ask[string](ctx, graph.Question{Prompt: "x", Key: "x"})
 		if err != nil {

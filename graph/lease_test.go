@@ -80,7 +80,7 @@ func TestARunOwnsItsThread(t *testing.T) {
 }
 
 // Requirement: One run owns a thread
-func TestARunWhoseThreadIsTakenOverStopsAndWritesNothing(t *testing.T) {
+func TestRun_OvertakenStopsAndWritesNothing(t *testing.T) {
 	cfg := stored()
 	g, running, goOn := occupied(t, cfg)
 	first := make(chan error)

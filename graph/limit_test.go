@@ -171,7 +171,7 @@ func TestPlaceIsGivenBackBetweenAttemptsAndAfterPanics(t *testing.T) {
 }
 
 // Requirement: policy: limits
-func TestAbandonedAttemptHoldsItsPlaceUntilItReturns(t *testing.T) {
+func TestAbandonedAttempt_KeepsItsLimitPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := limits(t, graph.Limit{Concurrency: 1})
 		told := make(chan error, 2)

@@ -53,7 +53,7 @@ func lines(events iter.Seq2[graph.Event, error]) (all []string, last error) {
 }
 
 // Requirement: events: one order
-func TestAnyNumberMayWaitAndAllAreToldTheSame(t *testing.T) {
+func TestWait_AllCallersGetTheSameResult(t *testing.T) {
 	g, runs, may := chain(t, stored())
 	live := g.Start(ctx, world{}, t1)
 	var waiters sync.WaitGroup
@@ -169,7 +169,7 @@ func TestReaderThatComesLate(t *testing.T) {
 	}
 }
 
-func TestReadersAreToldWhyARunFailed(t *testing.T) {
+func TestReaders_GetTheCauseOfAFailure(t *testing.T) {
 	var ran counter
 	g := single(t, flaky(&ran, 9, errBoom), graph.Policy{}, graph.Config{})
 	live := g.Start(ctx, world{}, graph.RunOptions{})
@@ -246,7 +246,7 @@ func TestHeldRunCanBeCancelledAndWaitedFor(t *testing.T) {
 }
 
 // Requirement: events: slow readers
-func TestReaderThatNeverReadsSlowsTheRunUntilItIsCancelled(t *testing.T) {
+func TestIdleReader_SlowsTheRunUntilCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		nodes := map[string]graph.Node[world]{}
@@ -288,7 +288,7 @@ func TestReaderThatNeverReadsSlowsTheRunUntilItIsCancelled(t *testing.T) {
 }
 
 // Requirement: events: slow readers
-func TestLossyReaderIsToldWhatItLost(t *testing.T) {
+func TestLossyReader_GetsTheNumberOfLostEvents(t *testing.T) {
 	g, _, may := chain(t, graph.Config{})
 	close(may)
 	live := g.Start(ctx, world{}, graph.RunOptions{Hold: true})
@@ -353,7 +353,7 @@ func TestDepthLeavesOutSubgraphs(t *testing.T) {
 		3: "a/wrote l {\"path\":[\"l\"]}\na/wrote m {\"path\":[\"l\"]}\nwrote a {\"log\":[\"l\"]}",
 		0: "a/wrote l {\"path\":[\"l\"]}\na/wrote m {\"path\":[\"l\"]}\nwrote a {\"log\":[\"l\"]}",
 	} {
-		sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{Depth: depth})), want+"\nended done [l]")
+		sameLines(t, eventLines(t, g.Stream(ctx, world{}, graph.RunOptions{Depth: depth})), want+"\nended done [l]")
 	}
 	// One reader that looks deep does not make another one do so.
 	live := g.Start(ctx, world{}, graph.RunOptions{Hold: true})

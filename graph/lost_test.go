@@ -116,7 +116,7 @@ func keeping(t testing.TB, ran *counter, cfg graph.Config, lose func()) *graph.G
 	return build(t, b, cfg)
 }
 
-func TestAHealedThreadCanBeReplayed(t *testing.T) {
+func TestReplay_OfARecoveredThread(t *testing.T) {
 	for _, durability := range durabilities {
 		for left := range uint64(4) {
 			var ran counter

@@ -79,9 +79,9 @@ func TestMessagesAreShownOnce(t *testing.T) {
 	}
 }
 
-// TestDebugTellsTheHistory: the commits that Debug tells of are those that History
+// TestDebug_ReportsTheHistory: the commits that Debug tells of are those that History
 // tells later, and the states that follow them are theirs.
-func TestDebugTellsTheHistory(t *testing.T) {
+func TestDebug_ReportsTheHistory(t *testing.T) {
 	cfg := stored()
 	b := graph.New[world]("debug")
 	line(b, "a", "b")

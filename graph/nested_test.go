@@ -186,7 +186,7 @@ func sendsTo(t testing.TB, c *graph.Graph[inner], cfg graph.Config) *graph.Graph
 }
 
 // Requirement: Subgraphs
-func TestAQuestionInAChildSurfacesWithItsNamespaceAndState(t *testing.T) {
+func TestChildQuestion_HasItsNamespaceAndState(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	c := child(t, &ran, cfg, func(ctx context.Context, s *inner) error {
@@ -403,7 +403,7 @@ func TestEventsOfAChildArriveBeforeItsNodeHasFinished(t *testing.T) {
 	}
 }
 
-func TestACommandToTheParentWritesWhatTheChildDoesNotHave(t *testing.T) {
+func TestCommandToParent_WritesParentFields(t *testing.T) {
 	for _, kind := range []graph.Lifetime{graph.PerCall, graph.PerThread, graph.Stateless} {
 		for _, d := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
 			t.Run(fmt.Sprint(kind, d), func(t *testing.T) {

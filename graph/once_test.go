@@ -108,7 +108,7 @@ func TestOnceKeepsEveryValue(t *testing.T) {
 }
 
 // Requirement: calls inside a node: questions, errors, bounds
-func TestErrorsAreNotKept(t *testing.T) {
+func TestOnce_DoesNotStoreErrors(t *testing.T) {
 	var ran counter
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
 		v, err := graph.Once(ctx, "k", func(context.Context) (string, error) { return "v", failsFirst(&ran, "fn", 2) })
@@ -254,7 +254,7 @@ func TestAQuestionInsideOnce(t *testing.T) {
 	ran.want(t, "fn", 2)
 }
 
-func TestKeptResultsDoNotOutliveTheirStep(t *testing.T) {
+func TestOnce_ResultsEndWithTheirStep(t *testing.T) {
 	cfg := stored()
 	var left []context.Context
 	g := one(t, cfg, func(ctx context.Context, s *world) error {

@@ -43,7 +43,7 @@ func TestPanicIsAnErrorThatNamesTheNode(t *testing.T) {
 	}
 }
 
-func TestPanicIsRetriedWhereThePolicySaysSo(t *testing.T) {
+func TestPanic_IsRetriedIfThePolicyAllows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		n := graph.Func(func(_ context.Context, s *world) error {

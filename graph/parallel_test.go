@@ -55,7 +55,7 @@ func TestParallelBoundsTheTasksOfANodeInOneRunAlone(t *testing.T) {
 	})
 }
 
-func TestCancellingARunThatWaitsForALaneEndsIt(t *testing.T) {
+func TestCancel_EndsTheWaitForAParallelPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gauge
 		flow := sentTo(t, &g, 4, graph.Policy{Parallel: 1})

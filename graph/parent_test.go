@@ -167,7 +167,7 @@ func TestCommandsToAParentThatCannotBe(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestACommandToTheParentIsNeitherRetriedNorKept(t *testing.T) {
+func TestCommandToParent_IsNotRetriedOrStored(t *testing.T) {
 	var ran counter
 	child := leaves(t, &ran, func(context.Context) (graph.Command, error) { return graph.Goto("x").InParent(), nil })
 	b := graph.New[world]("tries")
@@ -190,7 +190,7 @@ func TestACommandToTheParentIsNeitherRetriedNorKept(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestACommandToTheParentWaitsForTheQuestionsBesideIt(t *testing.T) {
+func TestCommandToParent_WaitsForOpenQuestions(t *testing.T) {
 	var ran counter
 	b := graph.New[inner]("both")
 	b.Node("up", graph.Router(func(context.Context, *inner) (graph.Command, error) {

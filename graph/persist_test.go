@@ -26,7 +26,7 @@ func TestARunOfKStepsMakesKPlusOneCommits(t *testing.T) {
 	}
 }
 
-func TestACommitSaysWhereTheRunStands(t *testing.T) {
+func TestCommit_RecordsTheProgressOfTheRun(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("x", 3600))
 	cfg := stored()
 	cfg.Now, cfg.NewID = func() time.Time { return now }, func() string { return "run-1" }
@@ -57,7 +57,7 @@ func TestACommitSaysWhereTheRunStands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := tellRecord(snap.Seq, rec); got != w {
+		if got := recordText(snap.Seq, rec); got != w {
 			t.Errorf("commit %d says\n%s\nwant\n%s", i+1, got, w)
 		}
 		if rec.Graph != "record" || rec.Run != "run-1" || !rec.Time.Equal(now) || rec.Turn != 1 || rec.Metadata["who"] != "ann" || rec.Program == "" || rec.Input == "" {
@@ -66,7 +66,7 @@ func TestACommitSaysWhereTheRunStands(t *testing.T) {
 	}
 }
 
-func tellRecord(seq uint64, rec *checkpoint.Record) string {
+func recordText(seq uint64, rec *checkpoint.Record) string {
 	var next, joins []string
 	for _, n := range rec.Next {
 		if next = append(next, n.Node); n.Send {

@@ -85,7 +85,7 @@ func TestPruningGoesOnBesideTheNextStepAndMayFail(t *testing.T) {
 	}
 }
 
-func TestMarkedCommitsAreKeptAndAPanicInMarkedKeepsAll(t *testing.T) {
+func TestPrune_MarkedStayAndAPanicKeepsAll(t *testing.T) {
 	cfg := stored()
 	cfg.Keep = checkpoint.Keep{Marked: func(s checkpoint.Snapshot) bool { return s.Labels["step"] == "7" }}
 	idle := func(context.Context, int) error { return nil }

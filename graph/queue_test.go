@@ -99,7 +99,7 @@ func TestDiscardDropsTheQuestionAndKeepsTheState(t *testing.T) {
 }
 
 // Requirement: Inputs wait for their turn
-func TestAnInputThatWaitedIsTakenOnceWhereverTheRunIsCutOff(t *testing.T) {
+func TestQueuedInput_IsTakenOnceAfterAnyCrash(t *testing.T) {
 	for at := 1; ; at++ {
 		f := &faulty{Store: stored().Store}
 		g := polite(t, graph.Config{Store: f})

@@ -159,6 +159,6 @@ func TestStreamMayBeReadTwice(t *testing.T) {
 	line(b, "a")
 	events := build(t, b, graph.Config{}).Stream(ctx, world{}, graph.RunOptions{})
 	for range 2 {
-		sameLines(t, told(t, events), "wrote a {\"log\":[\"a\"]}\nended done [a]")
+		sameLines(t, eventLines(t, events), "wrote a {\"log\":[\"a\"]}\nended done [a]")
 	}
 }

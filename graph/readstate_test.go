@@ -97,7 +97,7 @@ func TestStoredReader_EveryCommit(t *testing.T) {
 	for i := range want.Changes {
 		want.Changes[i].Type = ""
 	}
-	if a, b := tell(want), tell(got); a != b {
+	if a, b := changesOf(want), changesOf(got); a != b {
 		t.Errorf("the difference is\n%s\nwant\n%s", b, a)
 	}
 	if _, _, err := r.State(ctx, checkpoint.Key{Thread: "t1"}, 99); !errors.Is(err, graph.ErrUnknownThread) {

@@ -116,7 +116,7 @@ func (b *behind) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return b.Memory.Commit(ctx, c)
 }
 
-func TestASubgraphWaitsForTheCommitOfItsParentThatIsUnderWay(t *testing.T) {
+func TestSubgraph_WaitsForItsParentsCommit(t *testing.T) {
 	var ran counter
 	b := &behind{new(checkpoint.Memory), make(chan struct{})}
 	close(b.charged)

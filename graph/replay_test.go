@@ -94,7 +94,7 @@ func TestReplayOfTheSameCodeComesOutTheSame(t *testing.T) {
 }
 
 // Requirement: New code continues old threads
-func TestReplayTellsTheFirstStepThatComesOutOtherwise(t *testing.T) {
+func TestReplay_ReportsTheFirstDivergence(t *testing.T) {
 	for name, c := range map[string]struct {
 		now   version
 		at    uint64
@@ -145,7 +145,7 @@ func TestReplayNamesWhatIsGone(t *testing.T) {
 }
 
 // Requirement: New code continues old threads
-func TestReplayWithoutATraceSaysWhatIsMissing(t *testing.T) {
+func TestReplay_NamesWhatHasNoTrace(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := lived(t, cfg, &ran)

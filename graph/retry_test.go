@@ -109,7 +109,7 @@ func TestTimeoutHoldsThoughTheReaderIsSlow(t *testing.T) {
 		if endedAt < 2*time.Second || endedAt > 2*time.Second+time.Millisecond || !finished {
 			t.Errorf("the slow node was cancelled after %v, the end of the quick one told: %v", endedAt, finished)
 		}
-		if !kept(cfg.Store) {
+		if !hasPending(cfg.Store) {
 			t.Error("the result of the quick node is not stored")
 		}
 	})
@@ -159,7 +159,7 @@ func TestCacheIsHitByInputAcrossThreadsUntilItIsCleared(t *testing.T) {
 }
 
 // Requirement: policy: retry
-func TestRetriesCountAndWaitAsTheirPolicySays(t *testing.T) {
+func TestRetry_CountsAndWaitsByItsPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var starts []string
 		p := graph.Policy{Retry: graph.Retry{Attempts: 3, Initial: time.Second, Multiplier: 3, If: isErr(errBoom),

@@ -95,7 +95,7 @@ func (j *journey) with(t testing.TB, kind graph.Lifetime, store checkpoint.Store
 // that stay count, those after them do not.
 //
 // Requirement: Subgraphs
-func TestResumeAtACommitOfAChild_GivesItsOwnChildrenTheirStateThen(t *testing.T) {
+func TestResumeAtACommitOfAChild_RestoresGrandchildren(t *testing.T) {
 	eachStore(t, func(t *testing.T, over func(checkpoint.Store) checkpoint.Store) {
 		for name, kind := range map[string]graph.Lifetime{"per call": graph.PerCall, "per thread": graph.PerThread} {
 			for _, end := range []bool{false, true} {
@@ -159,9 +159,9 @@ func TestResumeAtACommitOfAChild_ThatSharesTheState(t *testing.T) {
 	eachStore(t, func(t *testing.T, over func(checkpoint.Store) checkpoint.Store) {
 		var ran counter
 		b := graph.New[world]("in")
-		b.Node("a", says("a", &ran))
+		b.Node("a", logsNth("a", &ran))
 		b.Node("b", asks("b", &ran, "q"))
-		b.Node("c", says("c", &ran))
+		b.Node("c", logsNth("c", &ran))
 		b.Edge(graph.Start, "a")
 		b.Edge("a", "b")
 		b.Edge("b", "c")

@@ -97,9 +97,9 @@ func underwayIn(t testing.TB, over func(checkpoint.Store) checkpoint.Store, kind
 // journeyOf is the graph at the root of a journey, whose node n runs c.
 func journeyOf(t testing.TB, j *journey, c *graph.Graph[inner], cfg graph.Config) *graph.Graph[world] {
 	b := graph.New[world]("top")
-	b.Node("p", says("p", &j.ran))
+	b.Node("p", logsNth("p", &j.ran))
 	b.Node("n", hosts(c, "", func(*world) error { j.ran.add("n"); return nil }))
-	b.Node("z", says("z", &j.ran))
+	b.Node("z", logsNth("z", &j.ran))
 	b.Edge(graph.Start, "p")
 	b.Edge("p", "n")
 	b.Edge("n", "z")
@@ -181,7 +181,7 @@ func TestResumeAtACommitOfAChild_RunsTheChildFromThere(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestPatchAtAnEarlierCommitOfAChild_MakesLaterQuestionsStale(t *testing.T) {
+func TestPatchAtACommitOfAChild_MakesQuestionsStale(t *testing.T) {
 	eachJourney(t, func(t *testing.T, j *journey, deep func(string) string) {
 		waits, err := graph.Inspect(ctx, j.cfg.Store, checkpoint.Key{Thread: "t1"})
 		if err != nil {
@@ -264,7 +264,7 @@ func TestResumeAtACommitOfAChild_OnABranchOfABranch(t *testing.T) {
 }
 
 // What is called after a branch goes on from it: a new turn of the thread and of its subgraph.
-func TestResumeAtACommitOfAChild_LaterTurnsGoOnFromThere(t *testing.T) {
+func TestResumeAtACommitOfAChild_LaterTurnsContinue(t *testing.T) {
 	eachStore(t, func(t *testing.T, over func(checkpoint.Store) checkpoint.Store) {
 		j := underwayIn(t, over, graph.PerThread, 2)
 		resume(t, j.Graph, graph.Reply("b1"), graph.Done)

@@ -9,8 +9,8 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// TestAThreadTellsFailureFromCancelling fails one of two tasks, and then cancels a run.
-func TestAThreadTellsFailureFromCancelling(t *testing.T) {
+// TestThread_FailedAndCancelledDiffer fails one of two tasks, and then cancels a run.
+func TestThread_FailedAndCancelledDiffer(t *testing.T) {
 	store := new(checkpoint.Memory)
 	compile := func(left func(context.Context, *State) error) *graph.Graph[State] {
 		b := graph.New[State]("status")

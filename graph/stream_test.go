@@ -16,7 +16,7 @@ const allModes = graph.Updates | graph.Values | graph.Tasks | graph.Custom | gra
 
 // told returns what the events of a stream say, in short, and fails the test if they
 // are not counted from 1 or end otherwise than with Ended.
-func told(t *testing.T, events iter.Seq2[graph.Event, error]) (lines []string) {
+func eventLines(t *testing.T, events iter.Seq2[graph.Event, error]) (lines []string) {
 	t.Helper()
 	seq, ended := uint64(0), false
 	for ev, err := range events {
@@ -87,7 +87,7 @@ func TestEventsComeInOrder(t *testing.T) {
 	b.Edge("a", "b")
 	b.Edge("w", graph.End)
 	g := build(t, b, stored())
-	sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: allModes})), `
+	sameLines(t, eventLines(t, g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: allModes})), `
 commit 1
 state []
 started a
@@ -125,7 +125,7 @@ func TestModesSelectEvents(t *testing.T) {
 		graph.Checkpoints:            "",
 		graph.Ended:                  "",
 	} {
-		sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{Modes: mode})), want+"\nended done [a]")
+		sameLines(t, eventLines(t, g.Stream(ctx, world{}, graph.RunOptions{Modes: mode})), want+"\nended done [a]")
 	}
 }
 
@@ -133,7 +133,7 @@ func TestModesSelectEvents(t *testing.T) {
 func TestUpdatesAreCanonicalWhateverFinishedFirst(t *testing.T) {
 	g := fanIn(t, graph.Config{})
 	for range 100 {
-		sameLines(t, told(t, g.Stream(inOrder(), world{}, graph.RunOptions{})), `
+		sameLines(t, eventLines(t, g.Stream(inOrder(), world{}, graph.RunOptions{})), `
 wrote a {"log":["a","a'"],"seen":{"put":{"last":1}}}
 wrote b {"log":["b","b'"],"seen":{"put":{"last":1}}}
 wrote c {"log":["c","c'"],"seen":{"put":{"last":1}}}
@@ -145,14 +145,14 @@ ended done [a a' b b' c c' end]`)
 func TestFailureIsTheLastThingYielded(t *testing.T) {
 	var ran counter
 	g := single(t, flaky(&ran, 9, errBoom), graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}}, graph.Config{})
-	sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{Modes: graph.Tasks})), "started a\nretrying a\nstarted a\nfailed a\nerror")
+	sameLines(t, eventLines(t, g.Stream(ctx, world{}, graph.RunOptions{Modes: graph.Tasks})), "started a\nretrying a\nstarted a\nfailed a\nerror")
 }
 
 func TestQuestionEndsTheStream(t *testing.T) {
 	var ran counter
 	g := single(t, asks("a", &ran, "x"), graph.Policy{}, stored())
-	sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: graph.Tasks})), "started a\nasking a\nended interrupted []")
-	sameLines(t, told(t, g.StreamResume(ctx, graph.Reply("1"), graph.RunOptions{Thread: "t1", Modes: graph.Tasks})), "started a\nfinished a\nended done [a x=1]")
+	sameLines(t, eventLines(t, g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: graph.Tasks})), "started a\nasking a\nended interrupted []")
+	sameLines(t, eventLines(t, g.StreamResume(ctx, graph.Reply("1"), graph.RunOptions{Thread: "t1", Modes: graph.Tasks})), "started a\nfinished a\nended done [a x=1]")
 }
 
 func TestEventsOfSubgraphsCarryTheirNamespace(t *testing.T) {
@@ -164,7 +164,7 @@ func TestEventsOfSubgraphsCarryTheirNamespace(t *testing.T) {
 	c.Edge(graph.Start, "c1")
 	c.Edge("c1", graph.End)
 	g := single(t, hosts(build(t, c, graph.Config{}), "", nil), graph.Policy{}, graph.Config{})
-	sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{Modes: allModes})), `
+	sameLines(t, eventLines(t, g.Stream(ctx, world{}, graph.RunOptions{Modes: allModes})), `
 state []
 started a
 a/state []

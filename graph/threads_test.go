@@ -13,9 +13,9 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// TestNestedGraphsOfOneThreadHaveNamespacesOfTheirOwn runs one child from two nodes, and a
+// TestNestedGraphs_HaveTheirOwnNamespaces runs one child from two nodes, and a
 // grandchild of the same name as a child, for two turns on two threads.
-func TestNestedGraphsOfOneThreadHaveNamespacesOfTheirOwn(t *testing.T) {
+func TestNestedGraphs_HaveTheirOwnNamespaces(t *testing.T) {
 	cfg := stored()
 	memo := remembers(t, graph.PerThread, "memo", nil)
 	mid := graph.New[world]("mid")
@@ -82,8 +82,8 @@ func TestWhoFindsTheThreadLeasedRunsNothing(t *testing.T) {
 	logged(t, ended(t, graph.Done, res, err), "a b c")
 }
 
-// TestARunSucceedsWhoeverFailsToHearOfIt has readers that leave, panic and never read.
-func TestARunSucceedsWhoeverFailsToHearOfIt(t *testing.T) {
+// TestRun_SucceedsWhenReadersFail has readers that leave, panic and never read.
+func TestRun_SucceedsWhenReadersFail(t *testing.T) {
 	cfg := stored()
 	g, runs, may := chain(t, cfg)
 	live := g.Start(ctx, world{}, graph.RunOptions{Thread: "t1", Hold: true})
@@ -131,13 +131,13 @@ func (away) Acquire(context.Context, checkpoint.LeaseRequest) (checkpoint.Lease,
 	return checkpoint.Lease{}, errAway
 }
 
-// TestNothingRunsWhereAThreadCannotBeKept has no store, and one that is away: neither is
+// TestRun_NeedsAStoreForAThread has no store, and one that is away: neither is
 // made good by one in memory.
-func TestNothingRunsWhereAThreadCannotBeKept(t *testing.T) {
+func TestRun_NeedsAStoreForAThread(t *testing.T) {
 	for want, store := range map[error]checkpoint.Store{graph.ErrNoStore: nil, errAway: away{new(checkpoint.Memory)}} {
 		for name, run := range map[string]graph.RunOptions{"leased": t1, "unleased": unleased, "at the end": {Thread: "t1", Durability: graph.Exit}} {
 			var ran counter
-			g := single(t, says("a", &ran), graph.Policy{}, graph.Config{Store: store})
+			g := single(t, logsNth("a", &ran), graph.Policy{}, graph.Config{Store: store})
 			_, invoked := g.Invoke(ctx, world{}, run)
 			_, resumed := g.Resume(ctx, graph.Answers{}, run)
 			_, waited := g.Start(ctx, world{}, run).Wait()

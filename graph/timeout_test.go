@@ -132,7 +132,7 @@ func TestRunLevelTimeout(t *testing.T) {
 	}
 }
 
-func TestNodeThatFinishesThoughTheRunEndsIsKept(t *testing.T) {
+func TestNode_FinishedWhileTheRunEndsIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		b := graph.New[world]("kept")
@@ -210,7 +210,7 @@ func TestCancelNamesItsCauseAndLeavesAThreadToResume(t *testing.T) {
 	}
 }
 
-func TestCancelDoesNotWaitForADeafNode(t *testing.T) {
+func TestCancel_DoesNotWaitForAnUnresponsiveNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, cancel := context.WithTimeoutCause(ctx, time.Second, errBoom)
 		defer cancel()

@@ -50,7 +50,7 @@ func queueing(t *testing.T, cfg, inner graph.Config, p graph.Policy, n int) *gra
 // for a slot, and the run stands still. The bubble reports a run that does.
 //
 // Requirement: policy: limits
-func TestARunFullOfTasksThatWaitForTheirTurnDoesNotStandStill(t *testing.T) {
+func TestRun_OfWaitingTasksMakesProgress(t *testing.T) {
 	for _, n := range []int{1, 2, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			l := limits(t, graph.Limit{Concurrency: 1})
@@ -94,7 +94,7 @@ func TestParallelOfAHandlerIsItsOwn(t *testing.T) {
 
 // While a task waits for its next attempt its lane is free: one that always fails does not keep
 // the others from their turn.
-func TestATaskThatWaitsForItsRetryDoesNotHoldItsLane(t *testing.T) {
+func TestRetryWait_ReleasesTheParallelPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var first atomic.Bool
 		var g gauge

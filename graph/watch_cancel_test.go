@@ -186,7 +186,7 @@ func TestEventsOfAnInterruptedRun(t *testing.T) {
 	}
 	g := build(t, b, stored())
 	o := graph.RunOptions{Thread: "t1", Modes: graph.Updates | graph.Values}
-	sameLines(t, told(t, g.Stream(ctx, world{}, o)), `
+	sameLines(t, eventLines(t, g.Stream(ctx, world{}, o)), `
 state []
 wrote first {"log":["first"]}
 state [first]
@@ -200,13 +200,13 @@ ended interrupted [first]`)
 	if end.Status != graph.Interrupted || len(end.Interrupts) != 1 || end.Interrupts[0].Node != "ask" {
 		t.Errorf("the end is %+v, want the question of ask", end)
 	}
-	sameLines(t, told(t, g.StreamResume(ctx, graph.Reply("1"), o)), `
+	sameLines(t, eventLines(t, g.StreamResume(ctx, graph.Reply("1"), o)), `
 state [first]
 wrote ask {"log":["ask","x=1"]}
 wrote beside {"log":["beside"]}
 state [first ask x=1 beside]
 ended done [first ask x=1 beside]`)
-	sameLines(t, told(t, g.StreamResume(ctx, graph.Answers{}, o)), `
+	sameLines(t, eventLines(t, g.StreamResume(ctx, graph.Answers{}, o)), `
 state [first ask x=1 beside]
 ended done [first ask x=1 beside]`)
 }

@@ -98,7 +98,7 @@ func TestSeveralCommandsOfANodeAreOneInOrder(t *testing.T) {
 		return c, nil
 	}, "a", "b", "c"))
 	g := build(t, b, graph.Config{})
-	sameLines(t, told(t, g.Stream(ctx, world{}, graph.RunOptions{})), `
+	sameLines(t, eventLines(t, g.Stream(ctx, world{}, graph.RunOptions{})), `
 wrote r {"log":["to c","to a"]}
 wrote a {"log":["a"]}
 wrote c {"log":["c"]}

@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-func TestTheZeroGraphSaysThatItWasNotCompiled(t *testing.T) {
+func TestZeroGraph_IsNotCompiled(t *testing.T) {
 	var g graph.Graph[world]
 	p := g.Untyped()
 	raw := json.RawMessage(`{}`)

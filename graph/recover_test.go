@@ -80,7 +80,7 @@ func losing(t testing.TB, f *forgetful, left uint64, beside bool) *graph.Graph[w
 
 // Requirement: A store may lose its newest commits
 // Requirement: a failover loses acknowledged commits
-func TestARunHealsAStoreThatLostItsTail(t *testing.T) {
+func TestRun_RecoversAStoreThatLostItsTail(t *testing.T) {
 	for left := range uint64(4) {
 		for i := range 4 {
 			beside, durability := i%2 == 1, durabilities[i/2]
@@ -110,7 +110,7 @@ func TestARunHealsAStoreThatLostItsTail(t *testing.T) {
 }
 
 // Requirement: A store may lose its newest commits
-func TestARunDoesNotHealWhatIsNotItsOwnPast(t *testing.T) {
+func TestRun_RecoversOnlyItsOwnHistory(t *testing.T) {
 	var ran counter
 	f := &forgetful{Store: new(checkpoint.Memory)}
 	other := new(checkpoint.Memory)

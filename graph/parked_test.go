@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// sends is a graph that sends so many items to each of these workers, one worker after the other.
+// sends returns a graph that sends each items to each worker of order, one worker after the other.
 func sends(t *testing.T, cfg graph.Config, p graph.Policy, each int, do map[string]func(context.Context, int) error, order ...string) *graph.Graph[world] {
 	t.Helper()
 	b := graph.New[world]("sends")
@@ -41,18 +41,18 @@ func sends(t *testing.T, cfg graph.Config, p graph.Policy, each int, do map[stri
 	return build(t, b, cfg)
 }
 
-// Were a worker to wait with each item, all would be taken before the others had begun, and the
-// first would wait for ever, which the bubble reports.
-func TestItemsThatWaitForAPlaceHoldUpNothingElseOfTheirStep(t *testing.T) {
+// If each parked item occupied a worker of the pool, the other items would never start and the first
+// would wait for ever. synctest reports that as a deadlock.
+func TestParkedItems_DoNotBlockOtherNodes(t *testing.T) {
 	for bound, p := range map[string]graph.Policy{
-		"a lane": {Parallel: 4}, "a limit": {Limit: "api"}, "both": {Parallel: 6, Limit: "api"}, "a lane with a timeout": {Parallel: 4, Timeout: time.Hour},
+		"parallel": {Parallel: 4}, "a limit": {Limit: "api"}, "both": {Parallel: 6, Limit: "api"}, "parallel with a timeout": {Parallel: 4, Timeout: time.Hour},
 	} {
 		for kind, config := range map[string]func() graph.Config{"no store": func() graph.Config { return graph.Config{} }, "a store": stored} {
 			for _, narrow := range []string{"slow", "slow, slower"} {
 				t.Run(fmt.Sprint(bound, " with ", kind, ": ", narrow), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						cfg, run, each := config(), graph.RunOptions{}, 500
-						if bound == "a lane" && kind == "no store" && narrow == "slow" {
+						if bound == "parallel" && kind == "no store" && narrow == "slow" {
 							each = 10_000
 						}
 						if cfg.Limits = limits(t, graph.Limit{Concurrency: 4}); cfg.Store != nil {
@@ -84,12 +84,12 @@ func TestItemsThatWaitForAPlaceHoldUpNothingElseOfTheirStep(t *testing.T) {
 						if res.State.Count.Get() != want {
 							t.Errorf("%d items were done, want %d", res.State.Count.Get(), want)
 						}
-						lanes := 1
+						keys := 1
 						if p.Limit == "" {
-							lanes = len(order) - 1 // the limit is one for all
+							keys = len(order) - 1 // a limit is shared by all nodes
 						}
-						if int(most.Load()) > 4*lanes {
-							t.Errorf("%d at once, want %d at most", most.Load(), 4*lanes)
+						if int(most.Load()) > 4*keys {
+							t.Errorf("%d at once, want %d at most", most.Load(), 4*keys)
 						}
 					})
 				})
@@ -98,7 +98,7 @@ func TestItemsThatWaitForAPlaceHoldUpNothingElseOfTheirStep(t *testing.T) {
 	}
 }
 
-func TestWhatWasSetAsideIsTakenWhereverItsPlacesComeFrom(t *testing.T) {
+func TestParkedItems_AllRun(t *testing.T) {
 	for name, bad := range map[string]func(context.Context, int) error{
 		"nothing happens": func(context.Context, int) error { return nil },
 		"a retry": func() func(context.Context, int) error {
@@ -126,7 +126,7 @@ func TestWhatWasSetAsideIsTakenWhereverItsPlacesComeFrom(t *testing.T) {
 	}
 }
 
-func TestItemsThatWereSetAsideEndWithTheirStep(t *testing.T) {
+func TestParkedItems_EndWithTheirStep(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(context.Context, context.CancelFunc) error
 		want error
@@ -163,13 +163,13 @@ func TestItemsThatWereSetAsideEndWithTheirStep(t *testing.T) {
 	}
 }
 
-func TestAnAttemptThatWasGivenUpHoldsItsLaneUntilItReturns(t *testing.T) {
+func TestAbandonedAttempt_KeepsItsParallelPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gauge
-		var deaf atomic.Bool
-		b := graph.New[world]("lane")
+		var abandoned atomic.Bool
+		b := graph.New[world]("parallel")
 		b.Node("a", graph.Func(func(context.Context, *world) error {
-			if deaf.CompareAndSwap(false, true) {
+			if abandoned.CompareAndSwap(false, true) {
 				g.work(time.Hour)
 			} else {
 				g.work(time.Second)
