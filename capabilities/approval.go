@@ -62,7 +62,7 @@ func codeApproval(s agent.Settings) (bool, string) {
 }
 
 // ApprovalNeeded is returned when a person must decide first. It is not a failure. The caller asks
-// the person, and runs the capability again with a [Decision] that has this ID.
+// the person, and runs the capability again with a [graph.Decision] under this ID.
 type ApprovalNeeded struct {
 	ID      string
 	Request agent.ApprovalRequest

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/validtext"
 	"github.com/weftrun/weft/state/agent"
 )
@@ -81,28 +82,28 @@ func schemaOf[T any]() (json.RawMessage, error) {
 // r.Schema is the JSON Schema of edited data. If it is nil, edited data must have the types of
 // r.Data. Without data there is nothing to edit. The function [Approve] does the same for a Go
 // type.
-func (c *Call) Approve(r agent.ApprovalRequest) (Decision, error) {
+func (c *Call) Approve(r agent.ApprovalRequest) (graph.Decision, error) {
 	return c.approve(r, func([]byte) error { return nil })
 }
 
 // approve asks until a person approves data that is valid, or rejects the request.
-func (c *Call) approve(r agent.ApprovalRequest, accept func(data []byte) error) (Decision, error) {
+func (c *Call) approve(r agent.ApprovalRequest, accept func(data []byte) error) (graph.Decision, error) {
 	r, err := c.request(r)
 	if err != nil {
-		return Decision{}, err
+		return graph.Decision{}, err
 	}
 	id, said := c.number(r.Type+":"+r.Capability+":"+c.Step.ContextKey), r.Message
 	for n := 1; ; n++ {
-		d, ok := c.decided(nth(id, n))
+		d, ok := c.Decisions[nth(id, n)]
 		switch {
 		case !ok:
-			return Decision{}, &ApprovalNeeded{nth(id, n), r}
-		case !d.Approved:
-			return d, &Rejected{Request: r, Feedback: d.Feedback, Then: c.info.OnReject}
-		case d.Data == nil:
-			d.Data = r.Data
+			return graph.Decision{}, &ApprovalNeeded{nth(id, n), r}
+		case !d.Approved():
+			return d, &Rejected{Request: r, Feedback: d.Message, Then: c.info.OnReject}
+		case d.Args == nil:
+			d.Args = r.Data
 		}
-		err := accept(d.Data)
+		err := accept(d.Args)
 		if err == nil {
 			return d, nil
 		}
@@ -162,15 +163,6 @@ func (c *Call) request(r agent.ApprovalRequest) (agent.ApprovalRequest, error) {
 		return r, fmt.Errorf("the schema of the request %q: %w", r.Type, err)
 	}
 	return r, nil
-}
-
-// decided returns the decision about a question.
-func (c *Call) decided(id string) (d Decision, ok bool) {
-	at := slices.IndexFunc(c.Decisions, func(d Decision) bool { return d.ID == id })
-	if at < 0 {
-		return d, false
-	}
-	return c.Decisions[at], true
 }
 
 func resolves(schema json.RawMessage) error {

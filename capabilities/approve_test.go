@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"testing"
 
 	"github.com/weftrun/weft/capabilities"
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/agent"
 )
 
@@ -42,8 +44,8 @@ func TestApprove_InvalidEditIsAskedAboutAgain(t *testing.T) {
 		}
 		return n
 	}
-	decide := func(n *capabilities.ApprovalNeeded, data string) {
-		c.Decisions = append(c.Decisions, capabilities.Decision{ID: n.ID, Approved: true, Data: []byte(data)})
+	agree := func(n *capabilities.ApprovalNeeded, data string) {
+		decide(&c, n.ID, data)
 	}
 	first := needed("Take it?")
 	var schema struct {
@@ -52,16 +54,16 @@ func TestApprove_InvalidEditIsAskedAboutAgain(t *testing.T) {
 	if err := json.Unmarshal(first.Request.Schema, &schema); err != nil || len(schema.Required) != 1 || schema.Required[0] != "pill" {
 		t.Errorf("the schema is %s", first.Request.Schema)
 	}
-	decide(first, `{"pill":"b","n":4}`)
+	agree(first, `{"pill":"b","n":4}`)
 	second := needed("That decision cannot be applied: no more than 3.\n\nTake it?")
 	if first.ID == second.ID {
 		t.Error("both questions have one id")
 	}
-	decide(second, `{"pill":"b","n":3}`)
+	agree(second, `{"pill":"b","n":3}`)
 	if got, err := ask(); err != nil || got != (dose{"b", 3}) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	c.Decisions[1].Approved = false
+	c.Decisions = map[string]graph.Decision{first.ID: c.Decisions[first.ID], second.ID: {Type: graph.DecisionReject}}
 	var no *capabilities.Rejected
 	if _, err := ask(); !errors.As(err, &no) {
 		t.Errorf("got %v, want a no", err)
@@ -118,14 +120,12 @@ func TestApprovedParametersAreThoseOfThePlan(t *testing.T) {
 		if err := reg.Run(t.Context(), "a", c); !errors.As(err, &n) {
 			t.Fatalf("got %v, want a question", err)
 		}
-		c.Decisions = []capabilities.Decision{{ID: n.ID, Approved: true, Data: []byte(edit)}}
-		if edit == "" {
-			c.Decisions[0].Data = nil
-		}
+		c.Decisions = nil
+		decide(&c, n.ID, edit)
 		if err := reg.Run(t.Context(), "a", c); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("edited into %q: got %#v, %v\nwant %#v", edit, got, err, want)
 		}
-		c.Decisions[0].Data = []byte(`{"deep":{"id":9007199254740993}}`)
+		decide(&c, n.ID, `{"deep":{"id":9007199254740993}}`)
 		want = map[string]any{"deep": map[string]any{"id": json.Number("9007199254740993")}}
 		if err := reg.Run(t.Context(), "a", c); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %#v, %v\nwant %#v", got, err, want)
@@ -143,7 +143,7 @@ func eraser(files []string, erased *[]string) capabilities.Capability {
 			if err != nil {
 				return err
 			}
-			approved = append(approved, string(d.Data))
+			approved = append(approved, string(d.Args))
 		}
 		*erased = append(*erased, approved...)
 		return nil
@@ -167,7 +167,7 @@ func TestApprove_RepeatedRequestHasItsOwnQuestion(t *testing.T) {
 			t.Fatalf("erased %v before all was decided", erased)
 		}
 		ids[n.ID] = true
-		c.Decisions = append(c.Decisions, capabilities.Decision{ID: n.ID, Approved: true})
+		decide(&c, n.ID, "")
 	}
 	if err := reg.Run(t.Context(), "erase", c); err != nil || fmt.Sprint(erased) != `["a" "b" "c"]` {
 		t.Errorf("got %v and erased %v", err, erased)
@@ -184,12 +184,13 @@ func TestApprove_DecisionCountsOnce(t *testing.T) {
 	if _, err := asking.Approve(first); !errors.As(err, &n) {
 		t.Fatalf("got %v, want a question", err)
 	}
-	c.Decisions = []capabilities.Decision{{ID: n.ID, Approved: true}}
-	if d, err := c.Approve(first); err != nil || string(d.Data) != `"a"` {
-		t.Fatalf("got %s, %v for what was approved", d.Data, err)
+	c.Decisions = nil
+	decide(&c, n.ID, "")
+	if d, err := c.Approve(first); err != nil || string(d.Args) != `"a"` {
+		t.Fatalf("got %s, %v for what was approved", d.Args, err)
 	}
 	if d, err := c.Approve(second); !errors.As(err, &n) || string(n.Request.Data) != `"b"` {
-		t.Errorf("rule: a decision counts for one request\n got: %s, %v\nwant: a question about the second request", d.Data, err)
+		t.Errorf("rule: a decision counts for one request\n got: %s, %v\nwant: a question about the second request", d.Args, err)
 	}
 }
 
@@ -199,7 +200,7 @@ func TestApprove_OpenRequestKeepsItsNumber(t *testing.T) {
 	c := call(t, at(agent.Step{}), agent.Step{ContextKey: "k"})
 	ask := func(c *capabilities.Call, file string) (string, error) {
 		d, err := c.Approve(agent.ApprovalRequest{Type: "erase", Data: []byte(`"` + file + `"`)})
-		return string(d.Data), err
+		return string(d.Args), err
 	}
 	once := c
 	_, _ = ask(&once, "a") // its question is dropped
@@ -208,11 +209,26 @@ func TestApprove_OpenRequestKeepsItsNumber(t *testing.T) {
 	if !errors.As(err, &n) {
 		t.Fatalf("got %v, want a question", err)
 	}
-	c.Decisions = []capabilities.Decision{{ID: n.ID, Approved: true}}
+	c.Decisions = nil
+	decide(&c, n.ID, "")
 	if got, err := ask(&c, "a"); !errors.As(err, &n) {
 		t.Errorf("got %s, %v for a file that was never decided about", got, err)
 	}
 	if got, err := ask(&c, "b"); err != nil || got != `"b"` {
 		t.Errorf("got %s, %v for the file that was approved", got, err)
 	}
+}
+
+// decide adds an approval of a request, edited if data is not "".
+func decide(c *capabilities.Call, id, data string) {
+	all := maps.Clone(c.Decisions)
+	if all == nil {
+		all = map[string]graph.Decision{}
+	}
+	d := graph.Decision{Type: graph.DecisionApprove}
+	if data != "" {
+		d = graph.Decision{Type: graph.DecisionEdit, Args: []byte(data)}
+	}
+	all[id] = d
+	c.Decisions = all
 }

@@ -1,6 +1,9 @@
 package capabilities
 
-import "github.com/weftrun/weft/state/agent"
+import (
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state/agent"
+)
 
 // Call is one call of a capability, with what it reads from and writes to. It is for one goroutine.
 type Call struct {
@@ -12,8 +15,9 @@ type Call struct {
 	Step agent.Step
 	// Attempt counts the attempts at the step, from 1; 0 if attempts are not counted.
 	Attempt int
-	// Decisions are the decisions of people so far; each counts for one request.
-	Decisions []Decision
+	// Decisions are the decisions of people so far, by the ID of the request: see [ApprovalNeeded].
+	// Each counts for one request. Args is the approved data; nil is the data of the request.
+	Decisions map[string]graph.Decision
 
 	contexts *agent.Contexts
 	info     Info
@@ -30,11 +34,3 @@ func (c *Call) Contexts() *agent.Contexts {
 
 // Store stores v under the context key of the step.
 func (c *Call) Store(v agent.Context) error { return c.Contexts().Store(c.Step, v) }
-
-// Decision is a person's decision about one request.
-type Decision struct {
-	ID       string // the ID of the request: see [ApprovalNeeded]
-	Approved bool
-	Data     []byte // the approved data as JSON, perhaps edited; nil is the data of the request
-	Feedback string // the reason of a rejection
-}

@@ -21,7 +21,7 @@
 //	})
 //
 //	r, err := capabilities.NewRegistry(find, plot)
-//	err = r.Step(ctx, manager, &s.State) // in the node that hosts them
+//	err = r.Step(ctx, manager, &s.State, nil) // in the node that hosts them
 //
 // # Terms
 //
@@ -35,7 +35,7 @@
 //     the approval that the settings require, and refuses a result that differs from the
 //     declaration. [Registry.Step] runs the current step and stores its result.
 //   - [Approve] and [Call.Approve] ask a person about a value, which they may edit within its JSON
-//     Schema. An [ApprovalNeeded] is the question, a [Decision] the answer to it.
+//     Schema. An [ApprovalNeeded] is the question, a [graph.Decision] the answer to it.
 //
 // # Guarantees
 //
@@ -43,6 +43,6 @@
 //  2. A broken capability fails its registry. An optional one is left out with a warning.
 //  3. A decision counts for one request, once. A rejected request is not asked again.
 //
-// The package does not import graph: a node hosts a capability. The package recovers no panics and
-// starts no goroutines. Only [SaveContexts] and [LoadContexts] access files.
+// The package runs no graph: a node hosts a capability. The package recovers no panics and starts
+// no goroutines. Only [SaveContexts] and [LoadContexts] access files.
 package capabilities

@@ -54,7 +54,7 @@ func Example() {
 		}})
 		return nil
 	}))
-	b.Node("work", graph.Func(func(ctx context.Context, s *Weather) error { return r.Step(ctx, m, &s.State) }))
+	b.Node("work", graph.Func(func(ctx context.Context, s *Weather) error { return r.Step(ctx, m, &s.State, nil) }))
 	b.Edge(graph.Start, "plan")
 	b.Edge("plan", "work")
 	b.Edge("work", graph.End)

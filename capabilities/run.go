@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/agent"
 )
@@ -25,7 +26,7 @@ func (r *Registry) Run(ctx context.Context, name string, c Call) error {
 		return fmt.Errorf("%w: %q: %w", ErrRequires, name, err)
 	}
 	view := *c.State
-	own := Call{Manager: c.Manager, State: &view, Step: c.Step, Attempt: c.Attempt, Decisions: slices.Clone(c.Decisions), info: info}
+	own := Call{Manager: c.Manager, State: &view, Step: c.Step, Attempt: c.Attempt, Decisions: c.Decisions, info: info}
 	own.Step.Capability = name
 	if needs, why := NeedsApproval(info, c.Manager.Settings(c.State)); needs {
 		if err := own.permit(why); err != nil {
@@ -77,9 +78,9 @@ func provides(i Info, now, before state.ContextData) error {
 // capabilities calls it and little else. A failure is written to s, where the router finds it, and
 // is not returned. Step returns an [*ApprovalNeeded], for which a person must be asked; a failure
 // that is [agent.Fatal]; an error if there is no step; and the error of ctx.
-func (r *Registry) Step(ctx context.Context, m agent.Manager, s *agent.State, decided ...Decision) error {
+func (r *Registry) Step(ctx context.Context, m agent.Manager, s *agent.State, decided map[string]graph.Decision) error {
 	i := m.StepIndex(s)
-	if err := r.StepAt(ctx, m, s, i, decided...); err != nil {
+	if err := r.StepAt(ctx, m, s, i, decided); err != nil {
 		return err
 	}
 	s.Execution.RunningSteps.Set([]int{i})
@@ -89,7 +90,7 @@ func (r *Registry) Step(ctx context.Context, m agent.Manager, s *agent.State, de
 
 // StepAt is Step for step i of the plan, one of several that run in parallel. It writes only the
 // step's result and what the capability writes. [agent.Manager.Settle] applies the rest.
-func (r *Registry) StepAt(ctx context.Context, m agent.Manager, s *agent.State, i int, decided ...Decision) error {
+func (r *Registry) StepAt(ctx context.Context, m agent.Manager, s *agent.State, i int, decided map[string]graph.Decision) error {
 	step, err := m.StepAt(s, i)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/capabilities"
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/agent"
 )
@@ -111,7 +112,7 @@ func TestStoreThenFailLeavesNoContext(t *testing.T) {
 			return boom
 		}))
 	s := at(agent.Step{Capability: "find", ContextKey: "k"})
-	if err := r.Step(t.Context(), manager(t), s); err != nil {
+	if err := r.Step(t.Context(), manager(t), s, nil); err != nil {
 		t.Fatal(err)
 	}
 	if s.Context.Len() != 0 || s.UI.CapturedFigures.Len() != 0 {
@@ -137,7 +138,7 @@ func asking(t testing.TB, then capabilities.Rejection, ran *int) *capabilities.R
 		if err != nil {
 			return err
 		}
-		return c.Store(Rain{Column: string(d.Data)})
+		return c.Store(Rain{Column: string(d.Args)})
 	}))
 }
 
@@ -154,18 +155,18 @@ func TestADecisionNeverCountsForAnotherRequest(t *testing.T) {
 	ran := 0
 	r := asking(t, capabilities.FailStep, &ran)
 	m, step := manager(t), agent.Step{Capability: "write", ContextKey: "k", Objective: "set it"}
-	first := question(t, r.Step(t.Context(), m, at(step)))
+	first := question(t, r.Step(t.Context(), m, at(step), nil))
 	if ran != 0 || first.Request.Type != "capability" || first.Request.Objective != "set it" {
 		t.Fatalf("got %+v after %d runs, want the question before the first", first.Request, ran)
 	}
-	yes := capabilities.Decision{ID: first.ID, Approved: true}
-	second := question(t, r.Step(t.Context(), m, at(step), yes, yes))
+	yes := map[string]graph.Decision{first.ID: {Type: graph.DecisionApprove}}
+	second := question(t, r.Step(t.Context(), m, at(step), yes))
 	if second.ID == first.ID || second.Request.Type != "value" {
 		t.Fatalf("got %+v again", second)
 	}
 	s := at(step)
-	edited := capabilities.Decision{ID: second.ID, Approved: true, Data: []byte(`8`)}
-	if err := r.Step(t.Context(), m, s, edited, yes); err != nil {
+	yes[second.ID] = graph.Decision{Type: graph.DecisionEdit, Args: []byte(`8`)}
+	if err := r.Step(t.Context(), m, s, yes); err != nil {
 		t.Fatal(err)
 	}
 	got, err := agent.Get[Rain](m.Contexts(s), "k")
@@ -173,7 +174,7 @@ func TestADecisionNeverCountsForAnotherRequest(t *testing.T) {
 		t.Errorf("got %+v, %v; want the edited payload", got, err)
 	}
 	other := agent.Step{Capability: "write", ContextKey: "other"}
-	if q := question(t, r.Step(t.Context(), m, at(other), yes, edited)); q.ID == first.ID {
+	if q := question(t, r.Step(t.Context(), m, at(other), yes)); q.ID == first.ID {
 		t.Error("the decision about one step counts for another")
 	}
 }
@@ -190,9 +191,9 @@ func TestRejection_EndsByPolicyAndAsksNoMore(t *testing.T) {
 		ran := 0
 		r := asking(t, then, &ran)
 		m, step := manager(t), agent.Step{Capability: "write", ContextKey: "k"}
-		q := question(t, r.Step(t.Context(), m, at(step)))
+		q := question(t, r.Step(t.Context(), m, at(step), nil))
 		s := at(step)
-		if err := r.Step(t.Context(), m, s, capabilities.Decision{ID: q.ID, Feedback: "not today"}); err != nil {
+		if err := r.Step(t.Context(), m, s, map[string]graph.Decision{q.ID: {Type: graph.DecisionReject, Message: "not today"}}); err != nil {
 			t.Errorf("%q: got %v, want the rejection noted", then, err)
 			continue
 		}
@@ -256,7 +257,7 @@ func TestFailuresAreClassified(t *testing.T) {
 		}), agent.Reclassification, `capability "find": boom`},
 	} {
 		s := at(agent.Step{Capability: "find"})
-		if err := registry(t, tt.c).Step(t.Context(), manager(t), s); err != nil {
+		if err := registry(t, tt.c).Step(t.Context(), manager(t), s, nil); err != nil {
 			t.Fatal(err)
 		}
 		f := s.Control.ErrorInfo.Get()
@@ -264,23 +265,23 @@ func TestFailuresAreClassified(t *testing.T) {
 			t.Errorf("got %+v, want %s and %q", f, tt.want, tt.message)
 		}
 	}
-	is(t, registry(t, classifying{find, agent.Fatal}).Step(t.Context(), manager(t), at(agent.Step{Capability: "find"})), boom)
+	is(t, registry(t, classifying{find, agent.Fatal}).Step(t.Context(), manager(t), at(agent.Step{Capability: "find"}), nil), boom)
 }
 
 func TestStep_WithoutAStepOrTime(t *testing.T) {
 	r := registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d"}, func(ctx context.Context, _ *capabilities.Call) error {
 		return ctx.Err()
 	}))
-	is(t, r.Step(t.Context(), manager(t), &agent.State{}), agent.ErrNoPlan)
+	is(t, r.Step(t.Context(), manager(t), &agent.State{}, nil), agent.ErrNoPlan)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s := at(agent.Step{Capability: "find"})
-	is(t, r.Step(ctx, manager(t), s), context.Canceled)
+	is(t, r.Step(ctx, manager(t), s, nil), context.Canceled)
 	if s.Control.HasError.Get() {
 		t.Error("a run that was cancelled counts as a failure of its capability")
 	}
 	s = at(agent.Step{Capability: "gone"})
-	if err := r.Step(t.Context(), manager(t), s); err != nil || s.Control.ErrorInfo.Get().Severity != agent.Critical {
+	if err := r.Step(t.Context(), manager(t), s, nil); err != nil || s.Control.ErrorInfo.Get().Severity != agent.Critical {
 		t.Errorf("got %v and %+v for a capability that does not exist", err, s.Control.ErrorInfo.Get())
 	}
 }
@@ -294,7 +295,7 @@ func TestAToolIsACapability(t *testing.T) {
 	same(t, "provides", tool.Info().Provides, []string{"RAIN"})
 	r, m := registry(t, tool), manager(t)
 	s := at(agent.Step{Capability: "find", ContextKey: "k", Parameters: map[string]any{"name": "rain"}})
-	if err := r.Step(t.Context(), m, s); err != nil {
+	if err := r.Step(t.Context(), m, s, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := agent.Get[Rain](m.Contexts(s), "k"); err != nil || got.Column != "rain" {
@@ -352,9 +353,9 @@ func TestARejectionIsNotClassifiedAway(t *testing.T) {
 	info := capabilities.Info{Name: "write", Description: "d", Approval: capabilities.AlwaysApproval}
 	r := registry(t, classifying{capabilities.Func(info, func(context.Context, *capabilities.Call) error { ran++; return nil }), agent.Retriable})
 	m, step := manager(t), agent.Step{Capability: "write", ContextKey: "k"}
-	q := question(t, r.Step(t.Context(), m, at(step)))
+	q := question(t, r.Step(t.Context(), m, at(step), nil))
 	s := at(step)
-	if err := r.Step(t.Context(), m, s, capabilities.Decision{ID: q.ID}); err != nil {
+	if err := r.Step(t.Context(), m, s, map[string]graph.Decision{q.ID: {Type: graph.DecisionReject}}); err != nil {
 		t.Fatal(err)
 	}
 	if f := s.Control.ErrorInfo.Get(); f.Severity != agent.Critical || ran != 0 {
@@ -375,7 +376,7 @@ func TestSteps_RunInParallelAndSeeTheirAttempts(t *testing.T) {
 	var s agent.State
 	s.Planning.ExecutionPlan.Set(agent.Plan{Steps: []agent.Step{{Capability: "find", ContextKey: "a"}, {Capability: "find", ContextKey: "b"}}})
 	for range 3 {
-		if err := r.StepAt(t.Context(), m, &s, 1); err != nil {
+		if err := r.StepAt(t.Context(), m, &s, 1, nil); err != nil {
 			t.Fatal(err)
 		}
 		if s.Planning.CurrentStepIndex.Channel().Wrote() || s.Control.HasError.Channel().Wrote() {
@@ -388,5 +389,5 @@ func TestSteps_RunInParallelAndSeeTheirAttempts(t *testing.T) {
 	if res := m.Result(&s, 1); !res.Success || res.Attempts != 3 {
 		t.Errorf("got %+v", res)
 	}
-	is(t, r.StepAt(t.Context(), m, &s, 2), agent.ErrStepIndex)
+	is(t, r.StepAt(t.Context(), m, &s, 2, nil), agent.ErrStepIndex)
 }

@@ -70,8 +70,8 @@ type answer struct {
 	data    json.RawMessage
 	refusal string // why there is no data; "" if there is some
 
-	by       string    // who gave it in this call; "" is who made the call
-	decision *Decision // nil if it was not recorded
+	by       string          // who gave it in this call; "" is who made the call
+	decision *DecisionRecord // nil if it was not recorded
 }
 
 const (
@@ -247,8 +247,11 @@ type Interrupt struct {
 	Detail string          `json:"detail,omitempty"`
 	Data   json.RawMessage `json:"data,omitempty"`
 	Secret bool            `json:"secret,omitempty"` // see Question.Secret
-	// Schema is the JSON Schema of the answer.
+	// Schema is the JSON Schema of the answer. If Action is not nil, the answer may also have the
+	// other forms that a Decision has.
 	Schema json.RawMessage `json:"schema,omitempty"`
+	// Action is what the question asks to approve; nil if it is no [Approval].
+	Action *Action `json:"action,omitempty"`
 	// Refused is the last answer, where it fitted the schema and yet could not be
 	// read, such as the time "soon".
 	Refused json.RawMessage `json:"refused,omitempty"`

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,15 +27,30 @@ import (
 // by Resume, and the question stays open. One that fits the schema of T and yet
 // cannot be read as a T opens the question again.
 func Ask[T any](ctx context.Context, q Question) (T, error) {
-	v, _, err := ask[T](ctx, q)
+	v, _, err := ask[T](ctx, q, nil)
 	return v, err
 }
 
-// ask is Ask, with the answer as it was given.
-func ask[T any](ctx context.Context, q Question) (v T, given answer, err error) {
+// terms are what the answer to an approval must observe.
+type terms[T any] struct {
+	action *Action
+	check  func(T) error // returns why an answer cannot be applied
+}
+
+// read reads an answer.
+func (t *terms[T]) read(data []byte, v *T) error {
+	err := json.Unmarshal(data, v)
+	if err == nil && t != nil {
+		err = t.check(*v)
+	}
+	return err
+}
+
+// ask is Ask, with the answer as it was given. on is nil unless the question is an approval.
+func ask[T any](ctx context.Context, q Question, on *terms[T]) (v T, given answer, err error) {
 	s := scopeOf(ctx)
 	if s == nil {
-		return rehearsed[T](ctx, q)
+		return rehearsed(ctx, q, on)
 	}
 	t := s.task
 	t.consult()
@@ -51,9 +67,15 @@ func ask[T any](ctx context.Context, q Question) (v T, given answer, err error) 
 	case given.refusal != "":
 		t.alive()
 		return v, given, given.err(q)
-	case ok && json.Unmarshal(given.data, &v) == nil:
-		t.alive()
-		return v, given, nil
+	case ok:
+		unfit := on.read(given.data, &v)
+		if unfit == nil {
+			t.alive()
+			return v, given, nil
+		}
+		if on != nil && !q.Secret {
+			q.Detail = strings.TrimSpace(fmt.Sprintf("That decision cannot be applied: %v.\n\n%s", unfit, q.Detail))
+		}
 	}
 	v = *new(T) // without what a half-read answer left
 	schema := q.Schema
@@ -65,6 +87,11 @@ func ask[T any](ctx context.Context, q Question) (v T, given answer, err error) 
 	}
 	in := Interrupt{ID: id, Namespace: t.run.ns, Node: t.node.name, Kind: "question",
 		Prompt: q.Prompt, Detail: q.Detail, Schema: schema, Refused: given.data, Secret: q.Secret}
+	if on != nil {
+		action := *on.action
+		action.Name = cmp.Or(action.Name, in.Node)
+		in.Action = &action
+	}
 	in.Expires = q.expires(t.run, id)
 	if err = errors.Join(state.CheckText(q.Prompt), state.CheckText(q.Detail), state.CheckText(q.Schema)); err != nil {
 		return v, given, fmt.Errorf("graph: the question %q: %w", q.Prompt, err)
@@ -97,7 +124,7 @@ func Rehearse(ctx context.Context, answers ...any) context.Context {
 }
 
 // rehearsed answers a question outside a run.
-func rehearsed[T any](ctx context.Context, q Question) (v T, given answer, err error) {
+func rehearsed[T any](ctx context.Context, q Question, on *terms[T]) (v T, given answer, err error) {
 	r, ok := ctx.Value(rehearsalKey{}).(*rehearsal)
 	if !ok {
 		return v, given, fmt.Errorf("%w: Ask %q; a test gives answers with Rehearse", ErrNoTask, q.Prompt)
@@ -109,7 +136,7 @@ func rehearsed[T any](ctx context.Context, q Question) (v T, given answer, err e
 	}
 	data, err := json.Marshal(r.left[0])
 	if err == nil {
-		err = json.Unmarshal(data, &v)
+		err = on.read(data, &v)
 	}
 	r.left = r.left[1:]
 	if err != nil {
@@ -142,8 +169,15 @@ func (in *Interrupt) Accepts(data json.RawMessage) error {
 	if err != nil {
 		return fmt.Errorf("graph: question %s: its schema: %w", in.ID, err)
 	}
+	plain := data
+	if in.Action != nil {
+		plain, err = in.Action.normalize(data)
+	}
 	var value any
-	if err = json.Unmarshal(data, &value); err == nil {
+	if err == nil {
+		err = json.Unmarshal(plain, &value)
+	}
+	if err == nil {
 		err = misfit(&schema, resolved.Validate(value))
 	}
 	switch {

@@ -24,9 +24,9 @@ type committer struct {
 type nextCommit struct {
 	source   checkpoint.Source
 	ran      []checkpoint.Ran   // the tasks of its step
-	closed   []Decision         // decisions on the questions that it closes
+	closed   []DecisionRecord   // decisions on the questions that it closes
 	recorded int                // how many of closed are in the chain already
-	inFlight []Decision         // closed of the commit that is on its way to the store
+	inFlight []DecisionRecord   // closed of the commit that is on its way to the store
 	forks    bool               // it begins a branch, even if the chain is at its head
 	rewind   *checkpoint.Rewind // of the due task that goes back to a commit of a subgraph
 }

@@ -42,15 +42,15 @@ func (c *committer) deciderIn(chain *checkpoint.Chain) decider {
 }
 
 // on returns a decision on a question.
-func (m decider) on(in Interrupt, kind DecisionKind) Decision {
-	return Decision{Kind: kind, Question: in.ID, Namespace: in.Namespace, Node: in.Node, Prompt: in.Prompt, Secret: in.Secret,
+func (m decider) on(in Interrupt, kind DecisionType) DecisionRecord {
+	return DecisionRecord{Type: kind, Question: in.ID, Namespace: in.Namespace, Node: in.Node, Prompt: in.Prompt, Secret: in.Secret,
 		By: m.by, Via: m.via, Time: m.now().UTC(), Checkpoint: m.chain.Parent(), Branch: m.branch, Run: m.run}
 }
 
 // change returns the decision to edit the state of a namespace by hand, by the writes of these
 // views.
-func (m decider) change(namespace, as string, schema *state.Schema, views ...state.View) Decision {
-	d := Decision{Kind: DecisionChange, Namespace: namespace, Node: as, By: m.by, Via: m.via, Time: m.now().UTC(),
+func (m decider) change(namespace, as string, schema *state.Schema, views ...state.View) DecisionRecord {
+	d := DecisionRecord{Type: DecisionChange, Namespace: namespace, Node: as, By: m.by, Via: m.via, Time: m.now().UTC(),
 		Checkpoint: m.chain.Head() + 1, Branch: m.branch, Run: m.run}
 	for _, v := range views {
 		for _, name := range wrote(schema, v) {
@@ -82,7 +82,7 @@ func (m decider) answer(fresh answers, open []Interrupt) []checkpoint.Entry {
 		case a.refusal == lapsed:
 			d.expire()
 		case a.refusal != "":
-			d.Kind, d.Reason = DecisionDecline, strings.TrimPrefix(a.refusal, refusedBy)
+			d.Type, d.Message = DecisionDecline, strings.TrimPrefix(a.refusal, refusedBy)
 		default:
 			d.Value = bytes.Clone(a.data)
 			d.read()
@@ -97,15 +97,15 @@ func (m decider) answer(fresh answers, open []Interrupt) []checkpoint.Entry {
 }
 
 // storable returns a decision as it is stored.
-func (m decider) storable(d Decision) Decision {
+func (m decider) storable(d DecisionRecord) DecisionRecord {
 	if len(d.Value) > longestValue || d.Secret && !m.seals {
-		d.Value, d.Args = nil, nil
+		d.hide()
 	}
 	return d
 }
 
 // record lets the next commit of the chain record decisions.
-func (m decider) record(all ...Decision) error {
+func (m decider) record(all ...DecisionRecord) error {
 	room := m.chain.DecisionRoom(mostDecisions)
 	for _, d := range all {
 		if room--; room < 0 {
@@ -129,7 +129,7 @@ func (m decider) logUnrecorded() {
 
 // discards returns a decision for each question that is open with the pending writes before and not
 // with those after, at the commit that rec describes.
-func (m decider) discards(rec *checkpoint.Record, before, after []checkpoint.Entry) (all []Decision, err error) {
+func (m decider) discards(rec *checkpoint.Record, before, after []checkpoint.Entry) (all []DecisionRecord, err error) {
 	open, err := sortPending(before).open(rec)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (m decider) discards(rec *checkpoint.Record, before, after []checkpoint.Ent
 }
 
 // discardsAt is discards for commit number at, which may be on another branch.
-func (m decider) discardsAt(at uint64, rec *checkpoint.Record, before, after []checkpoint.Entry) ([]Decision, error) {
+func (m decider) discardsAt(at uint64, rec *checkpoint.Record, before, after []checkpoint.Entry) ([]DecisionRecord, error) {
 	closed, err := m.discards(rec, before, after)
 	for i := range closed {
 		closed[i].Checkpoint = at

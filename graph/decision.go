@@ -1,33 +1,28 @@
 package graph
 
 import (
-	"cmp"
-	"context"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
-
-	"github.com/weftrun/weft/checkpoint"
 )
 
-// DecisionKind is the kind of a decision.
-type DecisionKind string
+// DecisionType is what was decided.
+type DecisionType string
 
-// The kinds of decisions.
+// The types of decisions. The first four answer an [Approval].
 const (
-	DecisionApprove DecisionKind = "approve"
-	DecisionEdit    DecisionKind = "edit" // approve, with Decision.Args in place of what was asked about
-	DecisionReject  DecisionKind = "reject"
-	DecisionRespond DecisionKind = "respond" // any other answer
-	DecisionDecline DecisionKind = "decline" // the question was closed without an answer
-	DecisionExpire  DecisionKind = "expire"  // no answer came in time
-	DecisionDiscard DecisionKind = "discard" // a new input, an edit by hand or a branch closed the question
-	DecisionChange  DecisionKind = "change"  // the state was edited by hand
+	DecisionApprove DecisionType = "approve"
+	DecisionEdit    DecisionType = "edit" // approve Decision.Args in place of the arguments of the action
+	DecisionReject  DecisionType = "reject"
+	DecisionRespond DecisionType = "respond" // answer with Decision.Message; in records any other answer
+	DecisionDecline DecisionType = "decline" // the question was closed without an answer
+	DecisionExpire  DecisionType = "expire"  // no answer came in time
+	DecisionDiscard DecisionType = "discard" // a new input, an edit by hand or a branch closed the question
+	DecisionChange  DecisionType = "change"  // the state was edited by hand
 )
 
 // The interfaces through which decisions come, for RunOptions.Via.
@@ -39,156 +34,164 @@ const (
 	ViaExpiry      = "expiry" // the time of a question was over
 )
 
-// Decision is what was decided about a thread: a question was answered, declined, discarded or
-// has expired, or the state was edited by hand. It is stored as long as the thread.
+// Decision is what a person decided about an action. It answers an [Approval]; the answer has a
+// Type and, if the type needs them, Args and Message:
+//
+//	graph.Answer(id, graph.Decision{Type: graph.DecisionReject, Message: "too expensive"})
+//
+// Its JSON form is {"type": …, "args": …, "message": …}. See [Decision.UnmarshalJSON] for the other
+// forms that it reads.
 type Decision struct {
-	Kind DecisionKind `json:"kind"`
-	// Question is the id of the question; "" for an edit by hand. Namespace, Node and Prompt are
-	// its own.
-	Question  string `json:"question,omitempty"`
-	Namespace string `json:"namespace,omitempty"`
-	Node      string `json:"node,omitempty"` // of an edit by hand: in whose name it was made
-	Prompt    string `json:"prompt,omitempty"`
-	// Value is the answer as it was given. It is nil where there is none, where it is longer than
-	// 64 KiB, and where the question is Secret and the store does not encrypt.
-	Value  json.RawMessage `json:"value,omitempty"`
-	Args   json.RawMessage `json:"args,omitempty"`   // of an edit: what was approved instead
-	Reason string          `json:"reason,omitempty"` // of a rejection or a decline
-	Secret bool            `json:"secret,omitempty"` // the value is not to be shown
-	Fields []string        `json:"fields,omitempty"` // of an edit by hand: those that it wrote
-	// By is who decided. It is what the caller claims, and proves nothing.
+	Type DecisionType `json:"type"`
+	// Args of an edit are approved instead of the arguments of the action.
+	Args json.RawMessage `json:"args,omitempty"`
+	// Message is the reason of a rejection, or the text of a response.
+	Message string `json:"message,omitempty"`
+	// By is the name of the person, as the caller claims, Via the interface, and Time the time of
+	// the answer. The runtime sets them. In an answer they have no effect.
 	By   string    `json:"by,omitempty"`
-	Via  string    `json:"via"` // the interface: one of the Via constants, or a program's own
-	Time time.Time `json:"time"`
-	// Checkpoint is the commit beside which an answer was given, or the commit that an edit made.
-	Checkpoint uint64 `json:"checkpoint"`
-	Branch     uint64 `json:"branch,omitempty"` // as in CommitInfo
-	Run        string `json:"run"`              // the id of the call that brought it
+	Via  string    `json:"via,omitempty"`
+	Time time.Time `json:"time,omitzero"`
 }
 
-const (
-	longestValue = 64 << 10 // bytes of a value that is stored
-	longestBy    = 256      // bytes
-)
+// Approved reports whether the action may run: the decision is to approve or to edit.
+func (d Decision) Approved() bool { return d.Type == DecisionApprove || d.Type == DecisionEdit }
 
-// mostDecisions bounds the stored decisions of a thread.
-var mostDecisions = 10_000
-
-type claimKey struct{}
-
-// claim is who makes the calls under a context, as they say.
-type claim struct{ by, via string }
-
-// AsCaller returns a context in which RunOptions.By and RunOptions.Via are by and via where a
-// call leaves them empty, for programs that do not make the calls themselves. A call that a node
-// makes does not see it.
-func AsCaller(ctx context.Context, by, via string) context.Context {
-	return context.WithValue(ctx, claimKey{}, claim{by, via})
-}
-
-// identify fills in who makes the call, and its Grace.
-func (o *RunOptions) identify(ctx context.Context) {
-	if d, ok := ctx.Value(graceKey{}).(time.Duration); ok && taskOf(ctx) == nil {
-		o.Grace = cmp.Or(o.Grace, d)
+// UnmarshalJSON reads a decision that answers an approval. A decision that contradicts itself, such
+// as an edit without args, is an error. It reads:
+//
+//   - {"type": "approve"}, {"type": "edit", "args": …}, {"type": "reject", "message": …} and
+//     {"type": "respond", "message": …}
+//   - true and false, for approve and reject
+//   - {"decisions": [{"type": "edit", "edited_action": {"name": …, "args": …}}]} with one decision,
+//     as LangChain's inboxes answer
+//   - [{"type": "accept", "args": …}] with one decision, as LangChain's agent inbox answers; its
+//     types are accept, edit, ignore and response
+//   - {"action": …, "arguments": …, "feedback": …}, {"action": …, "plan": …, "feedback": …} and
+//     {"decision": …, "edited": …, "feedback": …}, which earlier versions stored
+func (d *Decision) UnmarshalJSON(data []byte) error {
+	read, _, err := readDecision(data)
+	if err == nil {
+		*d = read
 	}
-	if c, ok := ctx.Value(claimKey{}).(claim); ok && taskOf(ctx) == nil {
-		o.By, o.Via = cmp.Or(o.By, c.by), cmp.Or(o.Via, c.via)
-	}
-	o.Via = cmp.Or(o.Via, ViaGo)
+	return err
 }
 
-// checkBy returns an ErrBy unless a name is short text of one line that reads as it is.
-func checkBy(names ...string) error {
-	for _, s := range names {
-		if len(s) > longestBy || !utf8.ValidString(s) || strings.ContainsFunc(s, misleads) {
-			return fmt.Errorf("%w: at most %d bytes of UTF-8 without control characters and marks of direction (got %.300q)", ErrBy, longestBy, s)
-		}
-	}
-	return nil
+// decisionForms are the names of the members of a decision: of today, and of earlier versions.
+var decisionForms = []struct{ word, args, message string }{
+	{"type", "args", "message"}, {"decision", "edited", "feedback"}, {"action", "arguments", "feedback"},
 }
 
-// misleads reports whether r is a control character, ends a line, or changes the direction of a
-// text.
-func misleads(r rune) bool {
-	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
-}
-
-// read sets the fields that the value has.
-func (d *Decision) read() {
-	if d.Kind != DecisionRespond {
-		return
-	}
-	var yes bool
-	if json.Unmarshal(d.Value, &yes) == nil && string(d.Value) != "null" {
-		if d.Kind = DecisionReject; yes {
-			d.Kind = DecisionApprove
-		}
-		return
+// readDecision reads a decision. action is the name of the edited action, if the form has one.
+func readDecision(data []byte) (d Decision, action string, err error) {
+	switch data = bytes.TrimSpace(data); {
+	case string(data) == "true":
+		return Decision{Type: DecisionApprove}, "", nil
+	case string(data) == "false":
+		return Decision{Type: DecisionReject}, "", nil
+	case bytes.HasPrefix(data, []byte("[")):
+		return readInboxDecision(data)
 	}
 	var members map[string]json.RawMessage
-	if json.Unmarshal(d.Value, &members) != nil {
-		return
+	if err := json.Unmarshal(data, &members); err != nil || members == nil {
+		return d, "", fmt.Errorf("graph: a decision must be true, false or an object with a type (got %.100s)", data)
+	}
+	if list, ok := members["decisions"]; ok && len(members) == 1 {
+		var all []json.RawMessage
+		if err := json.Unmarshal(list, &all); err != nil || len(all) != 1 {
+			return d, "", fmt.Errorf("graph: decisions must hold one decision (got %.100s)", list)
+		}
+		return readDecision(all[0])
 	}
 	for _, f := range decisionForms {
-		var word string
-		if json.Unmarshal(members[f.word], &word) != nil {
+		if _, ok := members[f.word]; !ok {
 			continue
 		}
-		if k := DecisionKind(word); slices.Contains([]DecisionKind{DecisionApprove, DecisionEdit, DecisionReject, DecisionRespond}, k) {
-			d.Kind, d.Args = k, members[f.args]
-			_ = json.Unmarshal(members[f.reason], &d.Reason) // of another type it is no reason
-			return
+		if _, ok := members["plan"]; ok && f.word == "action" {
+			f.args = "plan"
 		}
+		return readMembers(members, f.word, f.args, f.message)
 	}
+	return d, "", errors.New("graph: a decision must have a type: approve, edit, reject or respond")
 }
 
-// decisionForms are the members of the answers that are decisions: about an approval, about the
-// call of a tool, about what an agent asks for, and about a plan.
-var decisionForms = []struct{ word, args, reason string }{
-	{"type", "args", "message"}, {"action", "arguments", "feedback"}, {"decision", "edited", "feedback"}, {"action", "plan", "feedback"},
-}
-
-// slot returns the slot of a decision about a question: the same answer to the same question is
-// stored once.
-func (a answer) slot(id string) string { return checkpoint.SlotDecision + id + "/" + a.digest() }
-
-func (d *Decision) expire() { d.Kind, d.By, d.Via = DecisionExpire, "", ViaExpiry }
-
-// readDecisions gives stored answers the decisions that brought them.
-func (a answers) readDecisions(entries []checkpoint.Entry) {
-	for _, e := range entries {
-		rest, ok := strings.CutPrefix(e.Slot, checkpoint.SlotDecision)
-		id, digest, _ := strings.Cut(rest, "/")
-		given, known := a[id]
-		if !ok || !known || given.digest() != digest {
-			continue
+// readMembers reads a decision from an object whose members have these names.
+func readMembers(members map[string]json.RawMessage, word, args, message string) (d Decision, action string, err error) {
+	var edited struct {
+		Name string          `json:"name"`
+		Args json.RawMessage `json:"args"`
+	}
+	into := map[string]any{
+		word: &d.Type, args: &d.Args, message: &d.Message, "edited_action": &edited, "by": &d.By, "via": &d.Via, "time": &d.Time,
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		field, ok := into[name]
+		if !ok {
+			return d, "", fmt.Errorf("graph: a decision has no member %q", name)
 		}
-		var d Decision
-		if json.Unmarshal(e.Data, &d) == nil {
-			if d.Value == nil && given.refusal == "" {
-				d.Value = given.data
-				d.read()
-			}
-			given.decision = &d
-			a[id] = given
+		if err := json.Unmarshal(members[name], field); err != nil {
+			return d, "", fmt.Errorf("graph: member %q of a decision: %w", name, err)
 		}
 	}
-}
-
-// Decide is [Ask] that also returns who answered, when and through which interface, as the
-// answer claims. In a test that calls the node it knows the kind alone.
-func Decide[T any](ctx context.Context, q Question) (T, Decision, error) {
-	answer, given, err := ask[T](ctx, q)
-	if given.decision != nil {
-		return answer, *given.decision, err
-	}
-	d := Decision{Kind: DecisionRespond, Prompt: q.Prompt, Secret: q.Secret, Value: given.data}
 	switch {
-	case errors.Is(err, ErrExpired):
-		d.Kind = DecisionExpire
-	case errors.Is(err, ErrDeclined):
-		d.Kind = DecisionDecline
+	case edited.Args != nil && d.Args != nil:
+		return d, "", errors.New("graph: a decision must not have both args and edited_action")
+	case edited.Args != nil:
+		d.Args = edited.Args
+	case string(d.Args) == "null" && d.Type != DecisionEdit:
+		d.Args = nil
 	}
-	d.read()
-	return answer, d, err
+	return d, edited.Name, d.check()
+}
+
+// readInboxDecision reads the form of LangChain's agent inbox.
+func readInboxDecision(data []byte) (d Decision, action string, err error) {
+	var all []struct {
+		Type string          `json:"type"`
+		Args json.RawMessage `json:"args"`
+	}
+	if err := json.Unmarshal(data, &all); err != nil || len(all) != 1 {
+		return d, "", fmt.Errorf("graph: a list of decisions must hold one decision (got %.100s)", data)
+	}
+	switch one := all[0]; one.Type {
+	case "accept":
+		d.Type = DecisionApprove
+	case "ignore":
+		d.Type = DecisionReject
+	case "response":
+		d.Type = DecisionRespond
+		if json.Unmarshal(one.Args, &d.Message) != nil {
+			d.Message = string(one.Args)
+		}
+	case "edit":
+		var edited struct {
+			Action string          `json:"action"`
+			Args   json.RawMessage `json:"args"`
+		}
+		if err := json.Unmarshal(one.Args, &edited); err != nil {
+			return d, "", fmt.Errorf("graph: the args of an edit: %w", err)
+		}
+		d.Type, d.Args, action = DecisionEdit, edited.Args, edited.Action
+	default:
+		return d, "", fmt.Errorf("graph: the type in a list of decisions must be accept, edit, ignore or response (got %q)", one.Type)
+	}
+	return d, action, d.check()
+}
+
+// check returns an error if the decision cannot answer an approval.
+func (d Decision) check() error {
+	switch d.Type {
+	case DecisionApprove, DecisionReject, DecisionRespond, DecisionEdit:
+	default:
+		return fmt.Errorf("graph: a decision must be approve, edit, reject or respond (got %q)", d.Type)
+	}
+	switch {
+	case d.Type == DecisionEdit && d.Args == nil:
+		return errors.New("graph: the decision edit must have args")
+	case d.Type != DecisionEdit && d.Args != nil:
+		return fmt.Errorf("graph: the decision %s must not have args", d.Type)
+	case d.Type == DecisionRespond && d.Message == "":
+		return errors.New("graph: the decision respond must have a message")
+	}
+	return nil
 }

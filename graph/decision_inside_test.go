@@ -91,7 +91,7 @@ func TestDecisions_TenThousandAreStored(t *testing.T) {
 	}
 	for n := 0; n < mostDecisions-1; n += 99 {
 		for i := range min(99, mostDecisions-1-n) {
-			d, err := json.Marshal(Decision{Kind: DecisionApprove, By: fmt.Sprint(n + i), Checkpoint: 1})
+			d, err := json.Marshal(DecisionRecord{Type: DecisionApprove, By: fmt.Sprint(n + i), Checkpoint: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,7 +24,7 @@ func decisions(tb testing.TB, store checkpoint.Store, thread string) string {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		fmt.Fprintf(&b, "%s %s %s%s by %q via %s", d.Kind, d.Node, d.Value, d.Reason, d.By, d.Via)
+		fmt.Fprintf(&b, "%s %s %s%s by %q via %s", d.Type, d.Node, d.Value, d.Message, d.By, d.Via)
 		if len(d.Fields) > 0 {
 			fmt.Fprintf(&b, " %v", d.Fields)
 		}
@@ -251,7 +251,7 @@ func TestDecisions_DiscardedQuestionIsRecorded(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if d.Kind == graph.DecisionDiscard && (d.Question == "" || d.Prompt != d.Node+"?") {
+				if d.Type == graph.DecisionDiscard && (d.Question == "" || d.Prompt != d.Node+"?") {
 					t.Errorf("the decision does not name the question: %+v", d)
 				}
 			}
@@ -259,7 +259,7 @@ func TestDecisions_DiscardedQuestionIsRecorded(t *testing.T) {
 				return
 			}
 			d, err := g.Diff(ctx, checkpoint.Key{Thread: "t"}, 1, res.Checkpoint)
-			if err != nil || !slices.ContainsFunc(d.Decisions, func(d graph.Decision) bool { return d.Kind == graph.DecisionDiscard }) {
+			if err != nil || !slices.ContainsFunc(d.Decisions, func(d graph.DecisionRecord) bool { return d.Type == graph.DecisionDiscard }) {
 				t.Errorf("the difference has the decisions %+v, %v", d.Decisions, err)
 			}
 		})
@@ -292,7 +292,7 @@ func TestDecisions_DiscardInASubgraphAndAfterExpiry(t *testing.T) {
 				t.Fatal(err)
 			}
 			if ev.Mode == graph.Decisions {
-				emitted = append(emitted, fmt.Sprint(ev.Decision.Kind, " ", ev.Decision.Node))
+				emitted = append(emitted, fmt.Sprint(ev.Decision.Type, " ", ev.Decision.Node))
 			}
 		}
 		wantDecisions(t, store, "expire a  by \"\" via expiry\ndiscard q  by \"anna\" via go\n")
@@ -327,7 +327,7 @@ func TestDecisions_ExpiryIsRecordedWhenItTakesEffect(t *testing.T) {
 		b.Node("a", graph.Func(func(ctx context.Context, s *world) error {
 			_, d, err := graph.Decide[string](ctx, graph.Question{Prompt: "a?", Timeout: time.Minute})
 			if errors.Is(err, graph.ErrExpired) {
-				s.Name.Set(string(d.Kind) + " " + d.Via)
+				s.Name.Set(string(d.Type) + " " + d.Via)
 				return nil
 			}
 			return err
@@ -359,7 +359,7 @@ func TestDecide_ReportsWhoAnswered(t *testing.T) {
 		if fail {
 			return errors.New("cut off")
 		}
-		s.Name.Set(fmt.Sprint(v["action"], " ", d.Kind, " ", string(d.Args), " ", d.By, " ", d.Via))
+		s.Name.Set(fmt.Sprint(v["action"], " ", d.Type, " ", string(d.Args), " ", d.By, " ", d.Via))
 		return nil
 	}))
 	through(b, "a")

@@ -15,11 +15,11 @@ import (
 // ThreadDecisions yields what was decided about a thread, oldest first: on all of its branches,
 // whether the commits are still there or were pruned. At most 10,000 are stored; what is decided
 // after that takes effect and is logged as an error. An unknown thread is an ErrUnknownThread.
-func ThreadDecisions(ctx context.Context, store checkpoint.Store, thread string) iter.Seq2[Decision, error] {
-	return func(yield func(Decision, error) bool) {
+func ThreadDecisions(ctx context.Context, store checkpoint.Store, thread string) iter.Seq2[DecisionRecord, error] {
+	return func(yield func(DecisionRecord, error) bool) {
 		all, err := readThread(ctx, store, thread)
 		if err != nil {
-			yield(Decision{}, err)
+			yield(DecisionRecord{}, err)
 			return
 		}
 		for _, d := range all {
@@ -30,7 +30,7 @@ func ThreadDecisions(ctx context.Context, store checkpoint.Store, thread string)
 	}
 }
 
-func readThread(ctx context.Context, store checkpoint.Store, thread string) ([]Decision, error) {
+func readThread(ctx context.Context, store checkpoint.Store, thread string) ([]DecisionRecord, error) {
 	if err := checkpoint.CheckThread(thread); err != nil {
 		return nil, err
 	}
@@ -57,14 +57,14 @@ func readThread(ctx context.Context, store checkpoint.Store, thread string) ([]D
 	for _, d := range edits {
 		items = append(items, d.data)
 	}
-	all := make([]Decision, len(items))
+	all := make([]DecisionRecord, len(items))
 	for i, data := range items {
 		if err := json.Unmarshal(data, &all[i]); err != nil {
 			return nil, fmt.Errorf("graph: thread %q: decision %d: %w", thread, i+1, err)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Decision) int {
-		if a.Namespace != b.Namespace && (a.Kind == DecisionChange || b.Kind == DecisionChange) { // numbers of other chains
+	slices.SortStableFunc(all, func(a, b DecisionRecord) int {
+		if a.Namespace != b.Namespace && (a.Type == DecisionChange || b.Type == DecisionChange) { // numbers of other chains
 			return a.Time.Compare(b.Time)
 		}
 		return cmp.Or(cmp.Compare(a.Checkpoint, b.Checkpoint), a.Time.Compare(b.Time))
@@ -80,7 +80,7 @@ func (d *Difference) decide(ctx context.Context, store checkpoint.Store, key che
 }
 
 // decided returns the decisions on the way. Answers are pending writes of the root.
-func (d *Difference) decided(all []Decision, namespace string) (on []Decision) {
+func (d *Difference) decided(all []DecisionRecord, namespace string) (on []DecisionRecord) {
 	branch, edits := map[uint64]uint64{}, map[uint64]bool{} // commit → the branch of the one after it
 	last := d.Base
 	for _, p := range d.Path {
@@ -89,7 +89,7 @@ func (d *Difference) decided(all []Decision, namespace string) (on []Decision) {
 	}
 	for _, one := range all {
 		b, passed := branch[one.Checkpoint]
-		edit := one.Kind == DecisionChange
+		edit := one.Type == DecisionChange
 		if edit && one.Namespace == namespace && edits[one.Checkpoint] || !edit && namespace == "" && passed && b == one.Branch {
 			on = append(on, one)
 		}
@@ -98,10 +98,10 @@ func (d *Difference) decided(all []Decision, namespace string) (on []Decision) {
 }
 
 // withoutSecrets returns decisions as they are shown.
-func withoutSecrets(all []Decision) []Decision {
+func withoutSecrets(all []DecisionRecord) []DecisionRecord {
 	for i := range all {
 		if all[i].Secret {
-			all[i].Value, all[i].Args = nil, nil
+			all[i].hide()
 		}
 	}
 	return all

@@ -26,7 +26,7 @@ type Difference struct {
 	// wrote, and where its decisions went and why.
 	Path []CommitInfo `json:"path,omitempty"`
 	// Decisions are what was decided on the way. That of a subgraph has those to edit it alone.
-	Decisions []Decision `json:"decisions,omitempty"`
+	Decisions []DecisionRecord `json:"decisions,omitempty"`
 }
 
 // Change is one field that differs.
@@ -184,10 +184,10 @@ func (g *Graph[S]) State(ctx context.Context, key checkpoint.Key, at uint64) (s 
 }
 
 // Decisions yields what was decided about a thread; see [ThreadDecisions].
-func (g *Graph[S]) Decisions(ctx context.Context, thread string) iter.Seq2[Decision, error] {
+func (g *Graph[S]) Decisions(ctx context.Context, thread string) iter.Seq2[DecisionRecord, error] {
 	store, err := g.p.requireStore()
 	if err != nil {
-		return func(yield func(Decision, error) bool) { yield(Decision{}, err) }
+		return func(yield func(DecisionRecord, error) bool) { yield(DecisionRecord{}, err) }
 	}
 	return ThreadDecisions(ctx, store, thread)
 }

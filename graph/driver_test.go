@@ -256,7 +256,7 @@ func TestPlan_AnswersOneByOne(t *testing.T) {
 	d.log("a=true b=false c")
 	decided := 0
 	for dec, err := range d.open().Decisions(ctx, "t1") {
-		if err != nil || dec.Kind == graph.DecisionReject && dec.By != "ann" {
+		if err != nil || dec.Type == graph.DecisionReject && dec.By != "ann" {
 			t.Errorf("a decision %+v, %v", dec, err)
 		}
 		decided++

@@ -211,7 +211,7 @@ func (ed *editor) editStep(edits []edit, pending []checkpoint.Entry) ([]checkpoi
 }
 
 // changeOf returns the decision to make the edits of a step.
-func (ed *editor) changeOf() Decision {
+func (ed *editor) changeOf() DecisionRecord {
 	var names []string
 	var views []state.View
 	for _, t := range ed.tasks {
@@ -224,7 +224,7 @@ func (ed *editor) changeOf() Decision {
 }
 
 // commitEdit commits an edit. before and pending are the pending writes before it and after it.
-func (ed *editor) commitEdit(change Decision, before, pending []checkpoint.Entry) error {
+func (ed *editor) commitEdit(change DecisionRecord, before, pending []checkpoint.Entry) error {
 	ed.next.source, ed.next.ran = checkpoint.Update, ed.whatRan()
 	if err := ed.decideChange(change, pending); err != nil {
 		return err
@@ -294,7 +294,7 @@ func (ed *editor) editEnd(e edit, pending []checkpoint.Entry) error {
 
 // decideChange lets the next commit record an edit by hand. That of a subgraph's state is recorded
 // at the root, where it is announced before. entries are the pending writes after the commit.
-func (ed *editor) decideChange(d Decision, entries []checkpoint.Entry) error {
+func (ed *editor) decideChange(d DecisionRecord, entries []checkpoint.Entry) error {
 	if ed.ns != "" {
 		return ed.announce(d, entries)
 	}
@@ -303,7 +303,7 @@ func (ed *editor) decideChange(d Decision, entries []checkpoint.Entry) error {
 
 // recordChange emits the decision of an edit that was committed, and confirms that of a subgraph's
 // state.
-func (ed *editor) recordChange(d Decision) {
+func (ed *editor) recordChange(d DecisionRecord) {
 	ed.session.events.decision(ed.run, d)
 	if ed.ns != "" {
 		ed.confirm(d)

@@ -28,11 +28,11 @@ import (
 const slotEdit = "edit/"
 
 // announcement returns the part of a slot that differs for each edit of a thread.
-func (d *Decision) announcement() string { return fmt.Sprintf("%s/%d", d.Run, d.Checkpoint) }
+func (d *DecisionRecord) announcement() string { return fmt.Sprintf("%s/%d", d.Run, d.Checkpoint) }
 
 // announce lets the next commit, which makes the edit d of a subgraph, be announced first. entries
 // are the pending writes after it.
-func (ed *editor) announce(d Decision, entries []checkpoint.Entry) error {
+func (ed *editor) announce(d DecisionRecord, entries []checkpoint.Entry) error {
 	data, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (ed *editor) putAround(note checkpoint.Entry, entries []checkpoint.Entry) e
 }
 
 // discardsOf returns the decisions on the questions that are closed, as the root lists them.
-func (ed *editor) discardsOf(root *checkpoint.Chain, closed map[string]bool) ([]Decision, error) {
+func (ed *editor) discardsOf(root *checkpoint.Chain, closed map[string]bool) ([]DecisionRecord, error) {
 	if root.Record == nil {
 		return nil, nil
 	}
@@ -109,7 +109,7 @@ func (ed *editor) discardsOf(root *checkpoint.Chain, closed map[string]bool) ([]
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(d Decision) bool { return !closed[d.Question] })
+	all = slices.DeleteFunc(all, func(d DecisionRecord) bool { return !closed[d.Question] })
 	for i := range all {
 		all[i].Checkpoint, all[i].Branch = root.Head(), root.Record.Branch
 	}
@@ -202,7 +202,7 @@ func withoutQuestions(slots map[string][]byte, task string, closed map[string]bo
 
 // confirm puts the decision to edit a subgraph among the pending writes of the root, now that the
 // edit is made. If that fails nothing is lost: the announcement is there.
-func (ed *editor) confirm(d Decision) {
+func (ed *editor) confirm(d DecisionRecord) {
 	data, err := json.Marshal(d)
 	if err != nil {
 		return
@@ -218,7 +218,7 @@ func (ed *editor) confirm(d Decision) {
 
 // madeEdit is a decision that was announced and whose commit is there.
 type madeEdit struct {
-	Decision
+	DecisionRecord
 	data json.RawMessage
 }
 
@@ -231,7 +231,7 @@ func madeEdits(t threadReader, pending []checkpoint.Entry) (made []madeEdit, err
 			continue
 		}
 		d := madeEdit{data: e.Data}
-		if err := json.Unmarshal(e.Data, &d.Decision); err != nil {
+		if err := json.Unmarshal(e.Data, &d.DecisionRecord); err != nil {
 			return nil, fmt.Errorf("graph: thread %q: an announced edit: %w", t.thread, err)
 		}
 		for c, err := range t.commits(d.Namespace, checkpoint.Query{Before: d.Checkpoint + 1, Limit: 1}) {
@@ -328,7 +328,7 @@ func (ed *editor) forkForEdit() error {
 // closeAtRoot lets the next commit of c, which begins a branch for an edit of a subgraph, record
 // the questions that the branch closes, and returns them: all of the newest commit, or, where the
 // branch begins there, those of the task that goes back.
-func (ed *editor) closeAtRoot(c *checkpoint.Chain, rw *checkpoint.Rewind) ([]Decision, error) {
+func (ed *editor) closeAtRoot(c *checkpoint.Chain, rw *checkpoint.Rewind) ([]DecisionRecord, error) {
 	rec, pending := c.Record, c.Pending
 	after := withoutTask(pending, rw.Task)
 	if c.Branches() {

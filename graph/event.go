@@ -50,7 +50,7 @@ type Event struct {
 	Commit     *CommitInfo     // Checkpoints: the commit, as History returns it later
 	Err        error           // Tasks: why it failed
 	Interrupts []Interrupt     // Tasks, Ended
-	Decision   *Decision       // Decisions; a secret one has no value
+	Decision   *DecisionRecord // Decisions; a secret one has no value
 	Status     Status          // Ended
 	Drained    string          // Ended: as in Result
 	Starved    []string        // Ended: as in Result
@@ -150,12 +150,12 @@ func (e *emitter) commit(r *run, seq uint64, rec *checkpoint.Record) {
 }
 
 // decision sends what was decided, once it is stored.
-func (e *emitter) decision(r *run, d Decision) {
+func (e *emitter) decision(r *run, d DecisionRecord) {
 	if !e.wants(r, Decisions) {
 		return
 	}
 	if d.Secret {
-		d.Value, d.Args = nil, nil
+		d.hide()
 	}
 	e.send(r, Event{Mode: Decisions, Namespace: d.Namespace, Step: r.step, Node: d.Node, Decision: &d})
 }

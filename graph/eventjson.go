@@ -37,7 +37,7 @@ type eventContent struct {
 	Commit     *CommitInfo     `json:"point,omitempty"`
 	Error      string          `json:"error,omitempty"`
 	Interrupts []Interrupt     `json:"interrupts,omitempty"`
-	Decision   *Decision       `json:"decision,omitempty"`
+	Decision   *DecisionRecord `json:"decision,omitempty"`
 	Status     Status          `json:"status,omitempty"`
 	Drained    string          `json:"drained,omitempty"`
 	Starved    []string        `json:"starved,omitempty"`

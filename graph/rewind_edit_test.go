@@ -81,7 +81,7 @@ func (j *journey) changes(t *testing.T) (n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.Kind == graph.DecisionChange {
+		if d.Type == graph.DecisionChange {
 			n++
 		}
 	}

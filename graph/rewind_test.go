@@ -205,7 +205,7 @@ func TestPatchAtACommitOfAChild_MakesQuestionsStale(t *testing.T) {
 			_, err = j.Resume(ctx, graph.Answer(in.ID, "stale"), t1)
 			is(t, err, graph.ErrUnknownQuestion, in.ID)
 			for d, err := range j.Decisions(ctx, "t1") {
-				if err != nil || d.Kind == graph.DecisionDiscard && d.Branch == 0 {
+				if err != nil || d.Type == graph.DecisionDiscard && d.Branch == 0 {
 					t.Errorf("the decision %+v names no branch (%v)", d, err)
 				}
 			}

@@ -27,7 +27,7 @@ type Untyped interface {
 	Patch(ctx context.Context, fields json.RawMessage, o RunOptions) (Result[json.RawMessage], error)
 	State(ctx context.Context, key checkpoint.Key, at uint64) (json.RawMessage, CommitInfo, error)
 	Diff(ctx context.Context, key checkpoint.Key, from, to uint64) (Difference, error)
-	Decisions(ctx context.Context, thread string) iter.Seq2[Decision, error]
+	Decisions(ctx context.Context, thread string) iter.Seq2[DecisionRecord, error]
 	Replay(ctx context.Context, thread string, from, to uint64) (Replayed, error)
 
 	// Plan, RunTask and Commit drive a run from outside, a call at a time, each from any process

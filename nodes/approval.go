@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,12 +24,11 @@ import (
 //	      to: publish
 //	    - else: END
 //
-// The answer on resume is true or false. The question may be answered days later, in another
-// process.
+// The answer on resume is true, false, or a [graph.Decision] as {"type": …, "args": …, "message":
+// …}. The question may be answered days later, in another process.
 //
-// With allow the answer is an object, {"type": "edit", "args": …}. Its type is one of those in
-// allow: approve; edit, with args that replace those of the action; reject or respond, with a
-// message.
+// Allow lists the types of answers: approve; edit, with args that replace those of the action;
+// reject, with an optional message; and respond, with a message.
 //
 //	approve:
 //	  approval:
@@ -52,7 +50,8 @@ type Approval struct {
 	Data any `json:"data,omitempty"`
 	// Action is the action to approve.
 	Action *Action `json:"action,omitempty"`
-	// Allow lists the types of answers: approve, edit, reject and respond.
+	// Allow lists the types of answers: approve, edit, reject and respond; nil is approve and
+	// reject.
 	Allow []string `json:"allow,omitempty"`
 	// Expires limits the wait for an answer.
 	Expires Expiry `json:"expires,omitzero"`
@@ -100,10 +99,7 @@ func (a *Approval) Check(given func(string) bool) error {
 			errs = append(errs, fmt.Errorf("allow lists %s twice", t))
 		}
 	}
-	allowed := a.Allow
-	if len(allowed) == 0 {
-		allowed = []string{"approve", "reject"}
-	}
+	allowed := a.allowed()
 	if then := a.Expires.Then; then != "" && !slices.Contains(allowed, then) && !given("allow") {
 		errs = append(errs, fmt.Errorf("expires.then must be approve or reject, not %q", then))
 	} else if len(a.Allow) > 0 && then != "" && !slices.Contains(allowed, then) {
@@ -133,24 +129,30 @@ func (a *Approval) Run(ctx context.Context, _ workflow.Env) (any, error) {
 }
 
 func (a *Approval) ask(ctx context.Context, q graph.Question) (res ApprovalResult, err error) {
-	if len(a.Allow) == 0 {
-		ok, err := graph.Ask[bool](ctx, q)
-		return ApprovalResult{Type: map[bool]string{true: "approve", false: "reject"}[ok]}, err
+	approval := graph.Approval[any]{Question: q}
+	for _, t := range a.allowed() {
+		approval.Allow = append(approval.Allow, graph.DecisionType(t))
 	}
-	q.Schema = a.schema()
-	data, err := graph.Ask[json.RawMessage](ctx, q)
+	if a.Action != nil {
+		approval.Action, approval.Args = a.Action.Name, a.Action.Args
+	}
+	_, d, err := graph.Approve(ctx, approval)
 	if err != nil {
 		return res, err
 	}
-	var v any
-	if err := unmarshal(data, &v); err != nil {
-		return res, err
+	res = ApprovalResult{Type: string(d.Type), Message: d.Message}
+	if d.Args != nil {
+		err = unmarshal(d.Args, &res.Args)
 	}
-	answer, _ := v.(map[string]any)
-	res.Type, _ = answer["type"].(string)
-	res.Message, _ = answer["message"].(string)
-	res.Args = answer["args"]
-	return res, nil
+	return res, err
+}
+
+// allowed returns the types of answers that the person can give.
+func (a *Approval) allowed() []string {
+	if len(a.Allow) == 0 {
+		return []string{"approve", "reject"}
+	}
+	return a.Allow
 }
 
 // data returns the data for programs: Data alone, or together with the action.
@@ -169,26 +171,4 @@ func (a *Approval) data() any {
 		all["allow"] = a.Allow
 	}
 	return all
-}
-
-// schema returns the JSON Schema of the answers that are allowed.
-func (a *Approval) schema() json.RawMessage {
-	var forms []any
-	for _, t := range a.Allow {
-		properties := map[string]any{"type": map[string]any{"const": t}}
-		required := []string{"type"}
-		switch t {
-		case "edit":
-			properties["args"] = map[string]any{}
-			required = append(required, "args")
-		case "respond":
-			required = append(required, "message")
-		}
-		properties["message"] = map[string]any{"type": "string"}
-		forms = append(forms, map[string]any{
-			"type": "object", "properties": properties, "required": required, "additionalProperties": false,
-		})
-	}
-	data, _ := json.Marshal(map[string]any{"oneOf": forms}) // it is made of plain values
-	return data
 }

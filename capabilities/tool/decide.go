@@ -1,12 +1,11 @@
 package tool
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/values"
 	"github.com/weftrun/weft/state/message"
 )
@@ -36,90 +35,28 @@ func (s *Set) Needs(ctx context.Context, c message.Call) (n Needed, ok bool) {
 	return n, true
 }
 
-// Decision is a person's decision about a call that needs permission.
-type Decision struct {
-	Action Action `json:"action" jsonschema:"approve, edit or reject"`
-	// Arguments of an edit replace those of the call.
-	Arguments map[string]any `json:"arguments,omitempty"`
-	// Feedback of a rejection is sent to the model.
-	Feedback string `json:"feedback,omitempty"`
-}
-
-// UnmarshalJSON parses a decision. A decision that contradicts itself is an error, so the question
-// stays open. Numbers in arguments are not changed.
-func (d *Decision) UnmarshalJSON(data []byte) error {
-	type plain Decision
-	var p plain
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	if err := dec.Decode(&p); err != nil {
-		return err
-	}
-	if err := Decision(p).sound(); err != nil {
-		return err
-	}
-	*d = Decision(p)
-	return nil
-}
-
-// sound returns why a decision is not valid.
-func (d Decision) sound() error {
-	switch {
-	case d.Action == Edit && d.Arguments == nil:
-		return errors.New("tool: an edit must have arguments")
-	case d.Action != Edit && d.Arguments != nil:
-		return fmt.Errorf("tool: the decision %q must not have arguments", d.Action)
-	}
-	return nil
-}
-
-// Action is what a person does about a call.
-type Action string
-
-// The actions.
-const (
-	Approve Action = "approve"
-	Edit    Action = "edit"
-	Reject  Action = "reject"
-)
-
-// UnmarshalJSON refuses unknown actions.
-func (a *Action) UnmarshalJSON(data []byte) error {
-	var s string
-	if err := json.Unmarshal(data, &s); err != nil {
-		return err
-	}
-	switch Action(s) {
-	case Approve, Edit, Reject:
-		*a = Action(s)
-		return nil
-	}
-	return fmt.Errorf("tool: the action must be approve, edit or reject (got %q)", s)
-}
-
 // Apply returns the call to run, or the result to use instead if run is false. An edited call has
 // the original arguments in its field Edited. Edited arguments that do not match the tool are an
 // error: ask again.
-func (s *Set) Apply(ctx context.Context, c message.Call, d Decision) (_ message.Call, no message.Result, run bool, err error) {
-	if err := d.sound(); err != nil {
-		return c, no, false, err
-	}
-	switch d.Action {
-	case Approve:
+func (s *Set) Apply(ctx context.Context, c message.Call, d graph.Decision) (_ message.Call, no message.Result, run bool, err error) {
+	switch d.Type {
+	case graph.DecisionApprove:
 		return c, no, true, nil
-	case Edit:
+	case graph.DecisionEdit:
 		asked := c.Arguments
-		if c.Arguments, err = json.Marshal(d.Arguments); err == nil {
+		if c.Arguments, err = json.Marshal(d.Args); err == nil {
 			_, _, err = s.Check(ctx, c)
 		}
 		if err == nil && !sameArguments(asked, c.Arguments) {
-			c.Edited = &message.Edit{Arguments: asked}
+			c.Edited = &message.Edit{Arguments: asked, By: d.By}
 		}
 		return c, no, err == nil, err
-	case Reject:
-		return c, Rejected(c.ID, d.Feedback), false, nil
+	case graph.DecisionReject:
+		return c, Rejected(c.ID, d.Message), false, nil
+	case graph.DecisionRespond:
+		return c, message.ResultOf(c.ID, d.Message), false, nil
 	}
-	return c, no, false, fmt.Errorf("tool: the action must be approve, edit or reject (got %q)", d.Action)
+	return c, no, false, fmt.Errorf("tool: a decision must be approve, edit, reject or respond (got %q)", d.Type)
 }
 
 // sameArguments reports whether two texts are the same arguments. No arguments are an empty object.

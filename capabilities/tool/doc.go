@@ -19,8 +19,8 @@
 //   - A [Set] holds tools by name. [Set.Specs] describes them to a model, [Set.Do] runs one call,
 //     and [Set.Run] many.
 //   - A [Mode] is what a person must do: nothing, permit each call, or give the answer. [Set.Needs]
-//     returns the question as a [Needed], and [Set.Apply] what a [Decision] makes of a call. The
-//     caller asks the person: this package knows no graph.
+//     returns the question as a [Needed], and [Set.Apply] applies a [graph.Decision] to a call. The
+//     caller asks the person.
 //
 // # Guarantees
 //

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weftrun/weft/capabilities/tool"
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -237,24 +238,24 @@ func TestACallThatNeedsAPersonDoesNotRunWithoutThem(t *testing.T) {
 func TestADecisionIsAppliedToACall(t *testing.T) {
 	s := set(t, tool.Func(tool.Info{Name: "wipe", Mode: tool.Permit}, func(context.Context, city) (string, error) { return "", nil }))
 	c := ask("wipe", `{"name":"a"}`)
-	if got, _, run, err := s.Apply(t.Context(), c, tool.Decision{Action: tool.Approve}); !run || err != nil || string(got.Arguments) != `{"name":"a"}` {
+	if got, _, run, err := s.Apply(t.Context(), c, graph.Decision{Type: graph.DecisionApprove}); !run || err != nil || string(got.Arguments) != `{"name":"a"}` {
 		t.Errorf("approve: %+v, %v, %v", got, run, err)
 	}
-	if got, _, run, err := s.Apply(t.Context(), c, tool.Decision{Action: tool.Edit, Arguments: map[string]any{"name": "b"}}); !run || err != nil || string(got.Arguments) != `{"name":"b"}` {
+	if got, _, run, err := s.Apply(t.Context(), c, graph.Decision{Type: graph.DecisionEdit, Args: []byte(`{"name":"b"}`)}); !run || err != nil || string(got.Arguments) != `{"name":"b"}` {
 		t.Errorf("edit: %+v, %v, %v", got, run, err)
 	}
-	if _, _, run, err := s.Apply(t.Context(), c, tool.Decision{Action: tool.Edit, Arguments: map[string]any{"nom": "b"}}); run || err == nil {
+	if _, _, run, err := s.Apply(t.Context(), c, graph.Decision{Type: graph.DecisionEdit, Args: []byte(`{"nom":"b"}`)}); run || err == nil {
 		t.Errorf("a bad edit: %v, %v", run, err)
 	}
-	_, no, run, err := s.Apply(t.Context(), c, tool.Decision{Action: tool.Reject, Feedback: "too risky"})
+	_, no, run, err := s.Apply(t.Context(), c, graph.Decision{Type: graph.DecisionReject, Message: "too risky"})
 	if run || err != nil || !no.IsError || !strings.Contains(no.Text(), "too risky") || no.CallID != c.ID {
 		t.Errorf("reject: %+v, %v, %v", no, run, err)
 	}
-	var d tool.Decision
+	var d graph.Decision
 	if json.Unmarshal([]byte(`{"action":"perhaps"}`), &d) == nil {
 		t.Error("an action that there is not is read")
 	}
-	if _, _, run, err := s.Apply(t.Context(), c, tool.Decision{}); run || err == nil {
+	if _, _, run, err := s.Apply(t.Context(), c, graph.Decision{}); run || err == nil {
 		t.Error("no action is one")
 	}
 }

@@ -99,9 +99,9 @@ func talk(ctx context.Context, g *graph.Graph[react.State], thread, said string,
 		var answers graph.Answers
 		for _, q := range end.Interrupts {
 			fmt.Fprintf(out, "? %s %s [y/N] ", q.Prompt, strings.Join(strings.Fields(q.Detail), " "))
-			d := tool.Decision{Action: tool.Reject, Feedback: "not now"}
+			d := graph.Decision{Type: graph.DecisionReject, Message: "not now"}
 			if in.Scan() && strings.EqualFold(strings.TrimSpace(in.Text()), "y") {
-				d = tool.Decision{Action: tool.Approve}
+				d = graph.Decision{Type: graph.DecisionApprove}
 			}
 			fmt.Fprintln(out)
 			answers = answers.Answer(q.ID, d)

@@ -195,7 +195,10 @@ func TestApproval_Variants(t *testing.T) {
 		`{"type": "respond"}`:                        "",
 		`{"type": "ignore"}`:                         "",
 		`{"type": "approve", "args": {"to": "Eve"}}`: "",
-		`true`: "",
+		`{"decisions": [{"type": "edit", "edited_action": {"name": "send", "args": {"to": "Bob"}}}]}`: `{"approved":true,"args":{"to":"Bob"},"expired":false,"message":"","type":"edit"}`,
+		`{"decisions": [{"type": "edit", "edited_action": {"name": "post", "args": {"to": "Bob"}}}]}`: "",
+		`true`:  `{"approved":true,"args":{"to":"Ada"},"expired":false,"message":"","type":"approve"}`,
+		`"yes"`: "",
 	} {
 		f := parse(t, approving)
 		in := f.open(`{"to": "Ada"}`)

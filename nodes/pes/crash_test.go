@@ -85,9 +85,9 @@ func (sc scene) answer(open []graph.Interrupt) (a graph.Answers) {
 	if len(open) == 0 {
 		return a
 	}
-	d := pes.Decision{Action: pes.Approve}
+	d := graph.Decision{Type: graph.DecisionApprove}
 	if sc.rejects && strings.Contains(open[0].Detail, "f0") {
-		d = pes.Decision{Action: pes.Reject, Feedback: "not so"}
+		d = graph.Decision{Type: graph.DecisionReject, Message: "not so"}
 	}
 	return a.Answer(open[0].ID, d)
 }

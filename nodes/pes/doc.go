@@ -23,7 +23,7 @@
 //   - A [Config] holds the functions that think: Plan, Execute, Synthesize. Plan and Synthesize
 //     have rules as defaults, so an agent needs no model.
 //   - A [Policy] is what happens to the other items when one fails.
-//   - A [Decision] is a person's answer to a plan, if Config.Review is set.
+//   - A [graph.Decision] is a person's answer to a plan, if Config.Review is set.
 //
 // # Guarantees
 //

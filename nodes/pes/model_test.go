@@ -145,7 +145,7 @@ func TestItemsAskPeopleInBothModes(t *testing.T) {
 		q := res.Interrupts[0]
 		a := graph.Answer(q.ID, "the blue one")
 		if strings.Contains(q.Prompt, "wipe") {
-			a = graph.Answer(q.ID, tool.Decision{Action: tool.Approve})
+			a = graph.Answer(q.ID, graph.Decision{Type: graph.DecisionApprove})
 		}
 		if res, err = compile(t, c, store).Resume(t.Context(), a, run); err != nil {
 			t.Fatal(err)

@@ -34,16 +34,16 @@ func (a *agent) plan(ctx context.Context, s *State) (graph.Command, error) {
 			r.Problem = "The plan is not valid: " + strings.Join(problems, "; ")
 			continue
 		}
-		p, no, err := a.review(ctx, r, p)
+		p, d, err := a.review(ctx, r, p)
 		switch {
 		case err != nil:
 			return graph.Command{}, err
-		case no == nil:
+		case d.Approved():
 			return graph.Goto(SelectNode), a.adopt(ctx, s, p)
-		case no.Feedback == "" || s.Plans.Get() >= a.MaxPlans:
-			return a.stop(s, strings.TrimSpace("the plan was not approved: "+no.Feedback)), nil
+		case d.Message == "" || s.Plans.Get() >= a.MaxPlans:
+			return a.stop(s, strings.TrimSpace("the plan was not approved: "+d.Message)), nil
 		}
-		r.Problem = "A person rejected the plan: " + no.Feedback
+		r.Problem = "A person rejected the plan: " + d.Message
 	}
 	none := &PlanError{Plans: s.Plans.Get(), Problems: problems}
 	if failure != "" { // answer with the results so far

@@ -59,8 +59,8 @@ type Config struct {
 	MaxPlans int
 	// MaxItems limits the items of a plan that are not completed; 0 is 50.
 	MaxItems int
-	// Review shows each plan to a person, who answers with a [Decision]. After ReviewWithin the
-	// plan is rejected; 0 is no limit.
+	// Review shows each plan to a person, who answers with a [graph.Decision]. After ReviewWithin
+	// the plan is rejected; 0 is no limit.
 	Review       bool
 	ReviewWithin time.Duration
 	// Policy is the policy of the three functions. The zero Policy tries temporary errors three

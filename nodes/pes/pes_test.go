@@ -339,13 +339,12 @@ func TestAPlanIsShownToAPersonWhereThatIsWanted(t *testing.T) {
 		want   string
 		answer string
 	}{
-		"approved":                             {[]any{pes.Decision{Action: pes.Approve}}, "a=completed", "do a: a()"},
-		"edited":                               {[]any{pes.Decision{Action: pes.Edit, Plan: ptr(items("z"))}}, "z=completed", "do z"},
-		"edited so that it cannot be":          {[]any{pes.Decision{Action: pes.Edit, Plan: ptr(items("z<y"))}, pes.Decision{Action: pes.Approve}}, "a=completed", "do a"},
-		"neither yes nor no":                   {[]any{pes.Decision{Action: "well"}, pes.Decision{Action: pes.Approve, Plan: ptr(items("z"))}, pes.Decision{Action: pes.Approve}}, "a=completed", "do a"},
-		"rejected with feedback":               {[]any{pes.Decision{Action: pes.Reject, Feedback: "not so"}, pes.Decision{Action: pes.Approve}}, "b=completed", "do b"},
-		"rejected":                             {[]any{pes.Decision{Action: pes.Reject}}, "", "was not approved"},
-		"rejected as often as there are plans": {[]any{pes.Decision{Action: pes.Reject, Feedback: "no"}, pes.Decision{Action: pes.Reject, Feedback: "never"}}, "", "not approved: never"},
+		"approved":                             {[]any{graph.Decision{Type: graph.DecisionApprove}}, "a=completed", "do a: a()"},
+		"edited":                               {[]any{graph.EditTo(items("z"))}, "z=completed", "do z"},
+		"edited so that it cannot be":          {[]any{graph.EditTo(items("z<y")), graph.Decision{Type: graph.DecisionApprove}}, "a=completed", "do a"},
+		"rejected with feedback":               {[]any{graph.Decision{Type: graph.DecisionReject, Message: "not so"}, graph.Decision{Type: graph.DecisionApprove}}, "b=completed", "do b"},
+		"rejected":                             {[]any{graph.Decision{Type: graph.DecisionReject}}, "", "was not approved"},
+		"rejected as often as there are plans": {[]any{graph.Decision{Type: graph.DecisionReject, Message: "no"}, graph.Decision{Type: graph.DecisionReject, Message: "never"}}, "", "not approved: never"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &planner{plans: []pes.Plan{items("a"), items("b")}}
@@ -372,8 +371,6 @@ func TestAPlanIsShownToAPersonWhereThatIsWanted(t *testing.T) {
 		})
 	}
 }
-
-func ptr[T any](v T) *T { return &v }
 
 func TestDiff_AddedModifiedAndRemoved(t *testing.T) {
 	a, b := items("a", "b", "c<a"), items("c<a,b", "b", "d")

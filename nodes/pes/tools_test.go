@@ -79,7 +79,7 @@ func TestReview_EditedPlanNeedsKnownTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, "shown", res.Interrupts[0].Detail, "1. a: do a (with search)")
-	edit := pes.Decision{Action: pes.Edit, Plan: &pes.Plan{Items: []pes.Item{with("a", "fly")}}}
+	edit := graph.EditTo(pes.Plan{Items: []pes.Item{with("a", "fly")}})
 	if res, err = g.Resume(t.Context(), graph.Answer(res.Interrupts[0].ID, edit), run); err != nil || len(res.Interrupts) != 1 {
 		t.Fatalf("got %s, %v, want the question again", res.Status, err)
 	}

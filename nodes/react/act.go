@@ -115,24 +115,23 @@ func (a *agent) run(ctx context.Context, c message.Call) (message.Result, error)
 // permit asks a person whether a call may run, until the answer is valid. A question that is
 // declined or expires does not permit the call.
 func (a *agent) permit(ctx context.Context, c message.Call, need tool.Needed) (_ message.Call, no message.Result, run bool, err error) {
-	var wrong error
-	for n := 0; ; n++ {
-		d, decided, err := graph.Decide[tool.Decision](ctx, a.question(need, n, wrong))
-		if refused(err) {
-			return c, tool.Rejected(c.ID, err.Error()), false, nil
-		}
-		if err != nil {
-			return c, no, false, err
-		}
-		edited, no, run, err := a.Tools.Apply(ctx, c, d)
-		if err == nil {
-			if edited.Edited != nil {
-				edited.Edited.By = decided.By
-			}
-			return edited, no, run, nil
-		}
-		wrong = err
+	info, _ := a.Tools.Info(c.Name)
+	q := a.question(need, 0, nil)
+	q.Schema = info.Schema
+	_, d, err := graph.Approve(ctx, graph.Approval[json.RawMessage]{
+		Question: q, Action: c.Name, Args: need.Call.Arguments,
+		Check: func(args json.RawMessage) error {
+			_, _, _, err := a.Tools.Apply(ctx, c, graph.Decision{Type: graph.DecisionEdit, Args: args})
+			return err
+		},
+	})
+	if refused(err) {
+		return c, tool.Rejected(c.ID, err.Error()), false, nil
 	}
+	if err != nil {
+		return c, no, false, err
+	}
+	return a.Tools.Apply(ctx, c, d)
 }
 
 // anything is the schema of every answer; an answer that the tool refuses is asked for again.

@@ -34,7 +34,7 @@ func TestMessagesHaveTheTimeOfTheGraphsClock(t *testing.T) {
 		t.Fatalf("%s, %v", res.Status, err)
 	}
 	now = now.Add(time.Hour) // a person thinks
-	if res, err = g.Resume(t.Context(), graph.Reply(tool.Decision{Action: tool.Approve}), graph.RunOptions{Thread: "t"}); err != nil {
+	if res, err = g.Resume(t.Context(), graph.Reply(graph.Decision{Type: graph.DecisionApprove}), graph.RunOptions{Thread: "t"}); err != nil {
 		t.Fatal(err)
 	}
 	got := ""

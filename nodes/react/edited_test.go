@@ -16,8 +16,8 @@ import (
 )
 
 // edit is the decision to run a call with another q.
-func edit(q string) tool.Decision {
-	return tool.Decision{Action: tool.Edit, Arguments: map[string]any{"q": q}}
+func edit(q string) any {
+	return graph.EditTo(map[string]any{"q": q})
 }
 
 // sent formats the messages of a request, one on each line.
@@ -91,10 +91,10 @@ func TestEditedCalls_OfOneMessageAllStay(t *testing.T) {
 			}
 			open := res.Interrupts
 			all := []graph.Answers{graph.Answer(open[0].ID, edit("10")),
-				graph.Answer(open[2].ID, edit("30")), graph.Answer(open[1].ID, tool.Decision{Action: tool.Approve})}
+				graph.Answer(open[2].ID, edit("30")), graph.Answer(open[1].ID, graph.Decision{Type: graph.DecisionApprove})}
 			if together {
 				all = []graph.Answers{graph.Answer(open[0].ID, edit("10")).Answer(open[2].ID, edit("30")).
-					Answer(open[1].ID, tool.Decision{Action: tool.Approve})}
+					Answer(open[1].ID, graph.Decision{Type: graph.DecisionApprove})}
 			}
 			for _, a := range all {
 				if res, err = agent(t, c, store).Resume(t.Context(), a, run); err != nil {

@@ -36,7 +36,7 @@ func Example() {
 	res, _ := g.Invoke(context.Background(), react.Input("clean up"), thread)
 	fmt.Println(res.Status, res.Interrupts[0].Prompt)
 
-	edited := tool.Decision{Action: tool.Edit, Arguments: map[string]any{"path": "/tmp/b"}}
+	edited := graph.EditTo(map[string]any{"path": "/tmp/b"})
 	res, err = g.Resume(context.Background(), graph.Reply(edited), thread)
 	last := res.State.Messages.At(res.State.Messages.Len() - 2)
 	fmt.Println(last.Text(), "-", res.State.Answer.Get(), err)

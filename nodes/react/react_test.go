@@ -324,9 +324,9 @@ func TestACallThatIsPermittedRunsInAnotherRun(t *testing.T) {
 		ran      int
 		result   string
 	}{
-		"approved": {tool.Decision{Action: tool.Approve}, 1, "found x"},
-		"edited":   {tool.Decision{Action: tool.Edit, Arguments: map[string]any{"q": "y"}}, 1, "found y"},
-		"rejected": {tool.Decision{Action: tool.Reject, Feedback: "not that"}, 0, "The person's feedback: not that"},
+		"approved": {graph.Decision{Type: graph.DecisionApprove}, 1, "found x"},
+		"edited":   {graph.EditTo(map[string]any{"q": "y"}), 1, "found y"},
+		"rejected": {graph.Decision{Type: graph.DecisionReject, Message: "not that"}, 0, "The person's feedback: not that"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r ran
@@ -359,11 +359,11 @@ func TestSeveralQuestionsAreAnsweredOneByOne(t *testing.T) {
 		Tools: tools(t, r.find(tool.Info{Name: "a", Mode: tool.Permit}), r.find(tool.Info{Name: "b", Mode: tool.Permit})),
 	}
 	g, open := paused(t, c, 2)
-	res, err := g.Resume(t.Context(), graph.Answer(open[1].ID, tool.Decision{Action: tool.Approve}), run)
+	res, err := g.Resume(t.Context(), graph.Answer(open[1].ID, graph.Decision{Type: graph.DecisionApprove}), run)
 	if err != nil || res.Status != graph.Interrupted || r.count("b") != 1 || r.count("a") != 0 {
 		t.Fatalf("%s, %v, ran %v", res.Status, err, r.ids)
 	}
-	res, err = g.Resume(t.Context(), graph.Reply(tool.Decision{Action: tool.Approve}), run)
+	res, err = g.Resume(t.Context(), graph.Reply(graph.Decision{Type: graph.DecisionApprove}), run)
 	if err != nil || res.Status != graph.Done || r.count("a") != 1 || r.count("b") != 1 {
 		t.Fatalf("%s, %v, ran %v", res.Status, err, r.ids)
 	}
@@ -372,7 +372,7 @@ func TestSeveralQuestionsAreAnsweredOneByOne(t *testing.T) {
 	}
 }
 
-func TestDecision_InvalidIsAskedForAgain(t *testing.T) {
+func TestDecision_InvalidIsRefused(t *testing.T) {
 	var r ran
 	c := react.Config{
 		Model: model.Script(model.Ask(call("wipe", `{"q":"x"}`)), model.Say("done")),
@@ -380,16 +380,15 @@ func TestDecision_InvalidIsAskedForAgain(t *testing.T) {
 	}
 	g, open := paused(t, c, 1)
 	for _, bad := range []any{
-		tool.Decision{Action: tool.Edit, Arguments: map[string]any{"nom": 1}},
+		graph.EditTo(map[string]any{"nom": 1}),
 		map[string]any{"action": "perhaps"},
 	} {
-		res, err := g.Resume(t.Context(), graph.Answer(open[0].ID, bad), run)
-		if err != nil || res.Status != graph.Interrupted || r.count("wipe") != 0 {
-			t.Fatalf("%v: %s, %v", bad, res.Status, err)
+		_, err := g.Resume(t.Context(), graph.Answer(open[0].ID, bad), run)
+		if !errors.Is(err, graph.ErrAnswer) || r.count("wipe") != 0 {
+			t.Fatalf("%v: got %v, want it refused", bad, err)
 		}
-		open = res.Interrupts
 	}
-	res, err := g.Resume(t.Context(), graph.Answer(open[0].ID, tool.Decision{Action: tool.Approve}), run)
+	res, err := g.Resume(t.Context(), graph.Answer(open[0].ID, graph.Decision{Type: graph.DecisionApprove}), run)
 	if err != nil || res.Status != graph.Done || r.count("wipe") != 1 {
 		t.Fatalf("%s, %v", res.Status, err)
 	}

@@ -25,7 +25,7 @@ type Agent[S any] struct {
 	// Decide reads an answer that the rules find unclear, for example with a model. It returns
 	// clear false for an answer that it finds unclear too. nil finds all of them unclear. After an
 	// error the question is asked again.
-	Decide func(ctx context.Context, q graph.Interrupt, text string) (d Decision, clear bool, err error)
+	Decide func(ctx context.Context, q graph.Interrupt, text string) (d graph.Decision, clear bool, err error)
 	// Run has the options of all runs. Its Thread is not used.
 	Run graph.RunOptions
 }

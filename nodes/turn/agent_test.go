@@ -206,14 +206,14 @@ func TestAnUnclearAnswerIsNoDecision(t *testing.T) {
 		same(t, text+": kind", r.Kind, turn.NoRun)
 		contains(t, r.Text, "no clear answer", `Approve "write"`)
 	}
-	g.Decide = func(_ context.Context, q graph.Interrupt, text string) (turn.Decision, bool, error) {
+	g.Decide = func(_ context.Context, q graph.Interrupt, text string) (graph.Decision, bool, error) {
 		switch text {
 		case "do as you like":
-			return turn.Decision{Action: turn.Approve}, true, nil
+			return graph.Decision{Type: graph.DecisionApprove}, true, nil
 		case "fails":
-			return turn.Decision{Action: turn.Approve}, true, errors.New("down")
+			return graph.Decision{Type: graph.DecisionApprove}, true, errors.New("down")
 		}
-		return turn.Decision{Action: turn.Approve}, false, nil
+		return graph.Decision{Type: graph.DecisionApprove}, false, nil
 	}
 	for text, want := range map[string]turn.Kind{"fails": turn.NoRun, "hm": turn.NoRun} {
 		same(t, text, send(t, g, text).Kind, want)
@@ -232,7 +232,7 @@ func TestPlainAnswersAreReadByRules(t *testing.T) {
 		"don’t": "reject", "yes, but not b": "", "yesterday": "", "": "", "nothing": "", "yes\nno": "", "ok computer": "", "approve": "approve", "stop": "reject",
 	} {
 		d, clear := turn.ParseDecision(text)
-		got := strings.TrimSpace(string(d.Action) + " " + d.Feedback)
+		got := strings.TrimSpace(string(d.Type) + " " + d.Message)
 		if !clear {
 			got = ""
 		}
@@ -247,7 +247,7 @@ func FuzzParseDecision(f *testing.F) {
 	harmless := strings.Fields("y yes yep yeah ok okay sure approve approved accept accepted confirm confirmed go ahead on do it proceed ja 👍 please thanks thank you bitte danke")
 	f.Fuzz(func(t *testing.T, text string) {
 		d, clear := turn.ParseDecision(text)
-		if !clear || d.Action != turn.Approve {
+		if !clear || d.Type != graph.DecisionApprove {
 			return
 		}
 		words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/state/agent"
 )
 
 var (
@@ -25,21 +24,21 @@ var (
 // ParseDecision parses a plain answer by rules alone: a yes with only polite words next to it, or a
 // no with an optional reason. The reason follows a comma, "because" or the like. Any other answer
 // is unclear, and so is a question.
-func ParseDecision(text string) (d Decision, clear bool) {
-	if d, clear = parseDecision(text); d.Action == Approve && strings.ContainsAny(text, "?？؟") {
-		return Decision{}, false
+func ParseDecision(text string) (d graph.Decision, clear bool) {
+	if d, clear = parseDecision(text); d.Type == graph.DecisionApprove && strings.ContainsAny(text, "?？؟") {
+		return graph.Decision{}, false
 	}
 	return d, clear
 }
 
-func parseDecision(text string) (d Decision, clear bool) {
+func parseDecision(text string) (d graph.Decision, clear bool) {
 	first, rest := clause(text)
 	switch {
 	case slices.Contains(no, first):
 		if _, agrees := ParseDecision(rest); agrees && rest != "" {
 			return d, false // no, yes
 		}
-		return Decision{Action: Reject, Feedback: rest}, true
+		return graph.Decision{Type: graph.DecisionReject, Message: rest}, true
 	case !slices.Contains(yes, first):
 		return d, false
 	}
@@ -48,7 +47,7 @@ func parseDecision(text string) (d Decision, clear bool) {
 			return d, false
 		}
 	}
-	return Decision{Action: Approve}, true
+	return graph.Decision{Type: graph.DecisionApprove}, true
 }
 
 // clause splits text at its first punctuation mark. It removes a polite word from the end of the
@@ -76,24 +75,18 @@ func questionsAmong(open []graph.Interrupt) []graph.Interrupt {
 	return slices.DeleteFunc(slices.Clone(open), func(q graph.Interrupt) bool { return q.Kind != "question" })
 }
 
-// takesDecision reports whether the answer to a question is a [Decision].
-func takesDecision(q graph.Interrupt) bool {
-	return q.Kind == "question" && q.Accepts(json.RawMessage(`{"decision":"approve"}`)) == nil && q.Accepts(json.RawMessage(`true`)) != nil
-}
+// takesDecision reports whether the answer to a question is a [graph.Decision].
+func takesDecision(q graph.Interrupt) bool { return q.Action != nil }
 
 // takesEdit reports whether the decision about a question may be an edit.
 func takesEdit(q graph.Interrupt) bool {
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	_ = json.Unmarshal(q.Schema, &schema) // another schema has no such property
-	return takesDecision(q) && schema.Properties["edited"] != nil
+	return q.Action != nil && slices.Contains(q.Action.Allow, graph.DecisionEdit)
 }
 
 // takesYesNo reports whether the answer to a question must be true or false.
 func takesYesNo(q graph.Interrupt) bool {
 	takes := func(data string) bool { return q.Accepts(json.RawMessage(data)) == nil }
-	return takes("true") && takes("false") && !takes(`""`)
+	return q.Action == nil && takes("true") && takes("false") && !takes(`""`)
 }
 
 // unclearAnswer is the reply to an unclear answer.
@@ -113,10 +106,10 @@ func parseAnswer(q graph.Interrupt, text string) (v any, wrong string) {
 		if takesDecision(q) {
 			return d, ""
 		}
-		if d.Feedback != "" {
-			return nil, fmt.Sprintf("The question takes yes or no alone: %q would be lost.", d.Feedback)
+		if d.Message != "" {
+			return nil, fmt.Sprintf("The question takes yes or no alone: %q would be lost.", d.Message)
 		}
-		return d.Action == Approve, ""
+		return d.Approved(), ""
 	}
 	given := json.RawMessage(text)
 	if !json.Valid(given) {
@@ -144,7 +137,7 @@ func refusalReason(err error) string {
 		text, at = rest, where
 	}
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "type: "), "required: ")
-	if _, member, ok := strings.Cut(at, "/properties/edited/properties/"); ok {
+	if _, member, ok := strings.Cut(at, "/properties/args/properties/"); ok {
 		return strings.ReplaceAll(member, "/properties/", ".") + ": " + text
 	}
 	return text
@@ -222,11 +215,10 @@ func example(q graph.Interrupt) string {
 
 // editable returns the JSON that a question asks to approve; nil if there is none.
 func editable(q graph.Interrupt) json.RawMessage {
-	var r agent.ApprovalRequest
-	if json.Unmarshal(q.Data, &r) != nil {
+	if q.Action == nil {
 		return nil
 	}
-	return r.Data
+	return q.Action.Args
 }
 
 // shownEdit returns the command that changes nothing, on one line if it is short.

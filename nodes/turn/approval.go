@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -16,46 +15,6 @@ import (
 	"github.com/weftrun/weft/internal/values"
 	"github.com/weftrun/weft/state/agent"
 )
-
-// Action is what a person does about a request.
-type Action string
-
-// The actions.
-const (
-	Approve Action = "approve"
-	Edit    Action = "edit"   // approve Decision.Edited instead of the request's data
-	Reject  Action = "reject" // with an optional Decision.Feedback
-)
-
-// Decision is the answer to the question of a request, for [graph.Answer].
-type Decision struct {
-	Action Action `json:"decision" jsonschema:"approve, edit or reject"`
-	// Edited is approved instead of the request's data. It has the same form.
-	Edited   any    `json:"edited,omitempty" jsonschema:"with edit: what is approved instead, in the form of the data"`
-	Feedback string `json:"feedback,omitempty" jsonschema:"with reject: why not, and what would be better"`
-}
-
-// UnmarshalJSON parses a decision. A decision that contradicts itself is an error, so the question
-// stays open.
-func (d *Decision) UnmarshalJSON(data []byte) error {
-	type plain Decision
-	var p plain
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber() // keep numbers as they were written
-	if err := dec.Decode(&p); err != nil {
-		return err
-	}
-	switch {
-	case p.Action == Edit && p.Edited == nil:
-		return errors.New("turn: an edit must have the field edited")
-	case p.Action != Edit && p.Edited != nil:
-		return fmt.Errorf("turn: the decision %q must not have the field edited", p.Action)
-	case p.Action != Approve && p.Action != Edit && p.Action != Reject:
-		return fmt.Errorf("turn: the decision must be approve, edit or reject (got %q)", p.Action)
-	}
-	*d = Decision(p)
-	return nil
-}
 
 // Approval asks for a decision about each open request, all at once, and stores the decisions in
 // the requests, where the steps read them. A decision about a plan is applied here. A request that
@@ -103,62 +62,33 @@ func (t *Turn) approve(ctx context.Context, s *agent.State) (no, err error) {
 	return no, nil
 }
 
-// decide asks about a request until the decision can be applied, and returns the request with the
-// decision.
+// decide asks about a request, and returns the request with the decision.
 func (t *Turn) decide(ctx context.Context, s *agent.State, id string, r agent.ApprovalRequest) (agent.ApprovalRequest, time.Duration, error) {
 	now := func(context.Context) (time.Time, error) { return t.m.Clock().UTC(), nil }
 	began, err := graph.Once(ctx, "asked "+id, now)
 	if err != nil {
 		return r, 0, err
 	}
-	for n, wrong := 1, ""; ; n++ {
-		d, decided, err := graph.Decide[Decision](ctx, graph.Question{
-			Prompt: prompt(r), Detail: strings.TrimSpace(wrong + "\n\n" + r.Message), Data: r, Key: fmt.Sprintf("%s #%d", id, n), Timeout: t.cfg.ApprovalWithin,
-			Schema: decisionSchema(r),
-		})
-		switch {
-		case errors.Is(err, graph.ErrExpired):
-			d, err = Decision{Action: Reject, Feedback: "the time for a decision has passed"}, nil
-		case errors.Is(err, graph.ErrDeclined):
-			r.Decided, r.Feedback = true, strings.TrimPrefix(err.Error(), fmt.Sprintf("%v: %q: ", graph.ErrDeclined, prompt(r)))
-			return r, t.m.Clock().Sub(began), err
-		case err != nil:
-			return r, 0, err
-		}
-		r.By = decided.By
-		out, err := t.applied(s, r, d)
-		if err == nil {
-			return out, t.m.Clock().Sub(began), nil
-		}
-		wrong = fmt.Sprintf("That decision cannot be applied: %v.", err)
+	q := graph.Question{Prompt: prompt(r), Detail: r.Message, Data: r, Key: id + " #1", Timeout: t.cfg.ApprovalWithin, Schema: r.Schema}
+	_, d, err := graph.Approve(ctx, graph.Approval[json.RawMessage]{
+		Question: q, Action: cmp.Or(r.Capability, r.Type), Args: r.Data,
+		Check: func(args json.RawMessage) error {
+			_, err := t.applied(s, r, graph.Decision{Type: graph.DecisionEdit, Args: args})
+			return err
+		},
+	})
+	switch {
+	case errors.Is(err, graph.ErrExpired):
+		d, err = graph.Decision{Type: graph.DecisionReject, Message: "the time for a decision has passed"}, nil
+	case errors.Is(err, graph.ErrDeclined):
+		r.Decided, r.Feedback = true, strings.TrimPrefix(err.Error(), fmt.Sprintf("%v: %q: ", graph.ErrDeclined, q.Prompt))
+		return r, t.m.Clock().Sub(began), err
+	case err != nil:
+		return r, 0, err
 	}
-}
-
-// decisionSchema returns the JSON Schema of the decisions about a request. An edit is allowed if
-// the request has data, and has the request's own schema.
-func decisionSchema(r agent.ApprovalRequest) json.RawMessage {
-	type schema = map[string]any
-	verdicts := []Action{Approve, Reject}
-	properties := schema{"feedback": schema{"type": "string", "description": "with reject: why not, and what would be better"}}
-	if len(r.Data) > 0 {
-		verdicts = append(verdicts, Edit)
-		properties["edited"] = edited(r.Schema)
-	}
-	properties["decision"] = schema{"enum": verdicts}
-	data, _ := json.Marshal(schema{"type": "object", "properties": properties, "required": []string{"decision"}, "additionalProperties": false}) // plain values
-	return data
-}
-
-// edited returns a schema that can be embedded in another one, with its own base for references.
-func edited(own json.RawMessage) any {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(own, &members) != nil || members == nil {
-		return cmp.Or(string(own), "true") == "true"
-	}
-	if _, named := members["$id"]; !named {
-		members["$id"] = json.RawMessage(`"urn:weft:edited"`)
-	}
-	return members
+	r.By = d.By
+	r, err = t.applied(s, r, d)
+	return r, t.m.Clock().Sub(began), err
 }
 
 func prompt(r agent.ApprovalRequest) string {
@@ -170,12 +100,12 @@ func prompt(r agent.ApprovalRequest) string {
 
 // applied returns a request with its decision. An edited plan must pass the same checks as any
 // other.
-func (t *Turn) applied(s *agent.State, r agent.ApprovalRequest, d Decision) (agent.ApprovalRequest, error) {
-	r.Decided, r.Approved, r.Feedback = true, d.Action != Reject, d.Feedback
-	if d.Action != Edit {
+func (t *Turn) applied(s *agent.State, r agent.ApprovalRequest, d graph.Decision) (agent.ApprovalRequest, error) {
+	r.Decided, r.Approved, r.Feedback = true, d.Approved(), d.Message
+	if d.Type != graph.DecisionEdit {
 		return r, nil
 	}
-	data, err := json.Marshal(d.Edited)
+	data, err := json.Marshal(d.Args)
 	if err != nil || r.Type != PlanApproval {
 		if asked, bad := values.Decode(r.Data); err == nil && bad == nil {
 			now, bad := values.Decode(data)

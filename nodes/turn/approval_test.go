@@ -30,7 +30,7 @@ func writing(then capabilities.Rejection, runs *int) capabilities.Capability {
 		mu.Lock()
 		*runs++
 		mu.Unlock()
-		return c.Store(Rain{Column: string(d.Data)})
+		return c.Store(Rain{Column: string(d.Args)})
 	})
 }
 
@@ -54,8 +54,8 @@ func resume(t testing.TB, g *graph.Graph[agent.State], a graph.Answers) graph.Re
 }
 
 var (
-	approve = turn.Decision{Action: turn.Approve}
-	reject  = turn.Decision{Action: turn.Reject, Feedback: "not today"}
+	approve = graph.Decision{Type: graph.DecisionApprove}
+	reject  = graph.Decision{Type: graph.DecisionReject, Message: "not today"}
 )
 
 func TestApprovalIsAskedStepByStepAndConsumedOnce(t *testing.T) {
@@ -73,7 +73,7 @@ func TestApprovalIsAskedStepByStepAndConsumedOnce(t *testing.T) {
 	must(t, json.Unmarshal(second.Data, &shown))
 	same(t, "type", shown.Type, "value")
 	same(t, "runs", runs, 0)
-	res = resume(t, g, graph.Answer(second.ID, turn.Decision{Action: turn.Edit, Edited: "8"}))
+	res = resume(t, g, graph.Answer(second.ID, graph.EditTo("8")))
 	same(t, "status", res.Status, graph.Done)
 	same(t, "runs", runs, 1)
 	same(t, "answer", answer(t, res.State), `RAIN.write: rain in "8"`)
@@ -166,7 +166,7 @@ func TestReview_FeedbackMakesAnotherPlan(t *testing.T) {
 
 func TestPlanApproval_EditReplacesThePlan(t *testing.T) {
 	edited := plans(agent.Step{Capability: "find", ContextKey: "mine", ExpectedOutput: "RAIN"})
-	for _, d := range []turn.Decision{approve, {Action: turn.Edit, Edited: edited}} {
+	for key, d := range map[string]any{"find": approve, "mine": graph.EditTo(edited)} {
 		c := planning(t)
 		made := 0
 		c.Plan = func(ctx context.Context, r turn.PlanRequest) (agent.Plan, error) {
@@ -178,7 +178,6 @@ func TestPlanApproval_EditReplacesThePlan(t *testing.T) {
 		contains(t, q.Detail, "1. find: finds rain", "2. plot: draws rain")
 		res := resume(t, compile(t, c, store), graph.Answer(q.ID, d)) // in another process
 		same(t, "plans made", made, 1)
-		key := map[turn.Action]string{turn.Approve: "find", turn.Edit: "mine"}[d.Action]
 		contains(t, answer(t, res.State), "RAIN."+key)
 		same(t, "approved", res.State.Approval.Approved.Get(), true)
 	}
@@ -188,16 +187,14 @@ func TestPlanApproval_InvalidEditIsAskedAboutAgain(t *testing.T) {
 	g := compile(t, planning(t), &checkpoint.Memory{})
 	q := paused(t, say(t, g, "t1", "draw"), 1)[0]
 	for _, none := range []any{"a plan", map[string]any{"steps": 7}, map[string]any{}, map[string]any{"steps": []any{map[string]any{"capability": "find", "when": "now"}}}} {
-		_, err := g.Resume(t.Context(), graph.Answer(q.ID, turn.Decision{Action: turn.Edit, Edited: none}), graph.RunOptions{Thread: "t1"})
+		_, err := g.Resume(t.Context(), graph.Answer(q.ID, graph.EditTo(none)), graph.RunOptions{Thread: "t1"})
 		if !errors.Is(err, graph.ErrAnswer) {
 			t.Errorf("%v: got %v, want it refused by the schema", none, err)
 		}
 	}
 	for _, nonsense := range []any{plans(agent.Step{Capability: "router"}), plans(agent.Step{Capability: "ghost"})} {
-		next := paused(t, resume(t, g, graph.Answer(q.ID, turn.Decision{Action: turn.Edit, Edited: nonsense})), 1)[0]
-		if next.ID == q.ID {
-			t.Fatal("the question has the same id")
-		}
+		next := paused(t, resume(t, g, graph.Answer(q.ID, graph.EditTo(nonsense))), 1)[0]
+		same(t, "question", next.ID, q.ID)
 		q = next
 	}
 	contains(t, q.Detail, "That decision cannot be applied", `"ghost"`)
@@ -208,14 +205,16 @@ func TestApproval_UnclearDecisionIsAskedForAgain(t *testing.T) {
 	runs := 0
 	g := compile(t, approving(t, "", &runs), &checkpoint.Memory{})
 	q := paused(t, say(t, g, "t1", "write it"), 1)[0]
-	for _, d := range []any{turn.Decision{Action: "maybe"}, turn.Decision{Action: turn.Edit}, turn.Decision{Action: turn.Edit, Edited: "x"}, true, "yes"} {
+	for _, d := range []any{graph.Decision{Type: "maybe"}, graph.Decision{Type: graph.DecisionEdit}, graph.EditTo("x"), 1, "yes"} {
 		if _, err := g.Resume(t.Context(), graph.Answer(q.ID, d), graph.RunOptions{Thread: "t1"}); !errors.Is(err, graph.ErrAnswer) {
 			t.Errorf("got %v for %v, want it refused by the schema", err, d)
 		}
 	}
 	q = paused(t, resume(t, g, graph.Answer(q.ID, approve)), 1)[0] // its value may be edited
-	for _, d := range []turn.Decision{{Action: turn.Edit}, {Action: turn.Reject, Edited: "x"}} {
-		same(t, fmt.Sprint(d), paused(t, resume(t, g, graph.Answer(q.ID, d)), 1)[0].ID, q.ID)
+	for _, d := range []graph.Decision{{Type: graph.DecisionEdit}, {Type: graph.DecisionReject, Args: []byte(`"x"`)}, {Type: graph.DecisionRespond, Message: "x"}} {
+		if _, err := g.Resume(t.Context(), graph.Answer(q.ID, d), graph.RunOptions{Thread: "t1"}); !errors.Is(err, graph.ErrAnswer) {
+			t.Errorf("got %v for %+v, want it refused", err, d)
+		}
 	}
 	same(t, "runs", runs, 0)
 }
@@ -272,7 +271,7 @@ func TestApproval_AppliesToTheDataOfTheRequest(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return c.Store(Rain{Column: string(d.Data)})
+		return c.Store(Rain{Column: string(d.Args)})
 	})
 	g := compile(t, turn.Config{Manager: manager(t), Capabilities: registry(t, write)}, &checkpoint.Memory{})
 	res := resume(t, g, graph.Answer(paused(t, say(t, g, "t1", "write"), 1)[0].ID, approve))
@@ -342,7 +341,7 @@ func erasing(erased *[]string, files ...string) capabilities.Capability {
 }
 
 func TestApproval_TwoRequestsOfOneTypeInOneCapability(t *testing.T) {
-	for _, last := range []turn.Decision{approve, reject} {
+	for _, last := range []graph.Decision{approve, reject} {
 		var erased []string
 		c := turn.Config{Manager: manager(t), Capabilities: registry(t, erasing(&erased, "a", "b"))}
 		g := compile(t, c, &checkpoint.Memory{})
@@ -357,7 +356,7 @@ func TestApproval_TwoRequestsOfOneTypeInOneCapability(t *testing.T) {
 		res := resume(t, g, graph.Answer(second.ID, last))
 		same(t, "status", res.Status, graph.Done)
 		want := []string{"a", "b"}
-		if last.Action == turn.Reject {
+		if last.Type == graph.DecisionReject {
 			want = nil
 			contains(t, answer(t, res.State), "not today")
 		}

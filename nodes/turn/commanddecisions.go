@@ -101,9 +101,9 @@ func (c *call) value(q graph.Interrupt) (any, error) {
 	case c.Do == DoEdit:
 		return c.edit(q)
 	case takesDecision(q) && c.Do == DoApprove:
-		return Decision{Action: Approve}, nil
+		return graph.Decision{Type: graph.DecisionApprove}, nil
 	case takesDecision(q):
-		return Decision{Action: Reject, Feedback: c.text}, nil
+		return graph.Decision{Type: graph.DecisionReject, Message: c.text}, nil
 	case !takesYesNo(q):
 		return nil, c.wrong("%q needs an answer other than yes or no", q.Prompt)
 	case c.text != "":
@@ -122,7 +122,7 @@ func (c *call) edit(q graph.Interrupt) (any, error) {
 	if err := json.Unmarshal(edited, &v); err != nil || v == nil {
 		return nil, c.wrong("JSON must follow it, such as\n%s", shownEdit(q))
 	}
-	d := Decision{Action: Edit, Edited: edited}
+	d := graph.Decision{Type: graph.DecisionEdit, Args: edited}
 	data, err := json.Marshal(d)
 	if err == nil {
 		err = q.Accepts(data)

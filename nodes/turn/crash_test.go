@@ -81,7 +81,7 @@ func (sc scene) act(c *capabilities.Call) error {
 		if err != nil {
 			return err
 		}
-		return c.Store(Rain{"approved " + string(d.Data)})
+		return c.Store(Rain{"approved " + string(d.Args)})
 	case "forget":
 		c.State.Context.Delete("RAIN", "k")
 	}
@@ -225,7 +225,7 @@ func (sc scene) answers(open []graph.Interrupt) (a graph.Answers) {
 	case say == "decline":
 		return a.Decline(q.ID, "enough")
 	case say == "edit" && r.Type != turn.PlanApproval && len(r.Data) > 0:
-		return a.Answer(q.ID, turn.Decision{Action: turn.Edit, Edited: "edited"})
+		return a.Answer(q.ID, graph.EditTo("edited"))
 	case say == "reject":
 		return a.Answer(q.ID, reject)
 	}

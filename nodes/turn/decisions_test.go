@@ -57,7 +57,7 @@ func TestEdit_InvalidIsRefusedWithTheReason(t *testing.T) {
 		contains(t, open.Text, "write the table")
 	}
 	// An answer that does not come through the agent is refused too.
-	_, err := g.Graph.Resume(t.Context(), graph.Answer(q.ID, json.RawMessage(`{"decision":"edit","edited":{"file":7}}`)), graph.RunOptions{Thread: "t1"})
+	_, err := g.Graph.Resume(t.Context(), graph.Answer(q.ID, json.RawMessage(`{"type":"edit","edited":{"file":7}}`)), graph.RunOptions{Thread: "t1"})
 	if !errors.Is(err, graph.ErrAnswer) {
 		t.Errorf("got %v for an edit that does not fit", err)
 	}
@@ -183,7 +183,8 @@ func several(t *testing.T, pause bool) *turn.Agent[agent.State] {
 		b.Edge(name, "end")
 	}
 	ask("a", func(ctx context.Context) (any, error) {
-		return graph.Ask[turn.Decision](ctx, graph.Question{Prompt: "Do it?"})
+		_, d, err := graph.Approve(ctx, graph.Approval[any]{Question: graph.Question{Prompt: "Do it?"}})
+		return d, err
 	})
 	ask("b", func(ctx context.Context) (any, error) {
 		return graph.Ask[string](ctx, graph.Question{Prompt: "What is its name?"})
@@ -233,14 +234,14 @@ func TestCommands_SeveralDecisionsInOneMessage(t *testing.T) {
 	same(t, "left", len(r.Questions), 1)
 	r = send(t, g, "Anna")
 	same(t, "really", remembered(t, r, "c"), "false")
-	contains(t, remembered(t, r, "a"), `"decision":"approve"`)
+	contains(t, remembered(t, r, "a"), `"type":"approve"`)
 
 	g = several(t, false)
 	send(t, g, "go")
 	r = send(t, g, "/reject:3 /reject:1 -- not with /approve:2")
 	same(t, "left", len(r.Questions), 1)
 	r = send(t, g, "Anna")
-	contains(t, remembered(t, r, "a"), `"decision":"reject"`, `"feedback":"not with /approve:2"`)
+	contains(t, remembered(t, r, "a"), `"type":"reject"`, `"message":"not with /approve:2"`)
 
 	g = several(t, false)
 	send(t, g, "go")

@@ -22,8 +22,8 @@
 //     [Turn.Respond], [Turn.Clarify], [Turn.Error]. [Add] adds them to a graph, over any state that
 //     has an [agent.State] in it. [Graph] compiles them, and [Node] helps to connect them by hand.
 //   - A [Source] returns text that may matter for a task. All sources are called at once.
-//   - A [Decision] is a person's answer to a request for approval: approve, edit, or reject with
-//     feedback.
+//   - A [graph.Decision] is a person's answer to a request for approval: approve, edit, or reject
+//     with a reason.
 //   - An [Agent] reads a message as slash [Commands], as the answer to open questions, or as a new
 //     turn. [Agent.Read] returns a [Request] and changes nothing; [Agent.Apply] runs it.
 //     [Agent.Continue] continues a turn that was cut off. [Agent.Untyped] returns the same without

@@ -34,7 +34,7 @@ func TestEditedParameters_AreInThePlanAndTheAnswer(t *testing.T) {
 	}
 	g := compile(t, c, &checkpoint.Memory{})
 	q := paused(t, say(t, g, "t1", "pay"), 1)[0]
-	answer := graph.Answer(q.ID, turn.Decision{Action: turn.Edit, Edited: map[string]any{"amount": 5}})
+	answer := graph.Answer(q.ID, graph.EditTo(map[string]any{"amount": 5}))
 	res, err := g.Resume(t.Context(), answer, graph.RunOptions{Thread: "t1", By: "anna"})
 	must(t, err)
 	same(t, "status", res.Status, graph.Done)
@@ -61,6 +61,6 @@ func TestEditedRequest_IsInTheAnswer(t *testing.T) {
 	g := compile(t, c, &checkpoint.Memory{})
 	first := paused(t, say(t, g, "t1", "write it"), 1)[0]
 	second := paused(t, resume(t, g, graph.Answer(first.ID, approve)), 1)[0]
-	resume(t, g, graph.Answer(second.ID, turn.Decision{Action: turn.Edit, Edited: "8"}))
+	resume(t, g, graph.Answer(second.ID, graph.EditTo("8")))
 	contains(t, reported, `it was done with "8", and not with "7"`)
 }

@@ -259,20 +259,20 @@ func ModelExplain(m model.Model) func(context.Context, Report) (string, error) {
 
 // ModelDecide returns an Agent.Decide that uses a model. Only a plain yes is an approval. An
 // unclear answer or a failure of the model decides nothing.
-func ModelDecide(m model.Model) func(context.Context, graph.Interrupt, string) (Decision, bool, error) {
+func ModelDecide(m model.Model) func(context.Context, graph.Interrupt, string) (graph.Decision, bool, error) {
 	type reading struct {
 		Decision string `json:"decision" jsonschema:"approve, reject, or unclear where it is neither without any doubt or depends on a condition"`
 		Feedback string `json:"feedback,omitempty" jsonschema:"with reject: why not, in the person's own words"`
 	}
-	return func(ctx context.Context, q graph.Interrupt, text string) (Decision, bool, error) {
+	return func(ctx context.Context, q graph.Interrupt, text string) (graph.Decision, bool, error) {
 		got, err := model.Decode[reading](ctx, m, request("You read whether a person said yes or no to a question. A condition, a change or a question back is unclear.",
 			"Question", q.Prompt+"\n\n"+q.Detail, "Answer", text))
-		switch v := Action(got.Decision); {
-		case err != nil || v != Approve && v != Reject:
-			return Decision{}, false, err
-		case v == Approve:
-			return Decision{Action: Approve}, true, nil
+		switch v := graph.DecisionType(got.Decision); {
+		case err != nil || v != graph.DecisionApprove && v != graph.DecisionReject:
+			return graph.Decision{}, false, err
+		case v == graph.DecisionApprove:
+			return graph.Decision{Type: v}, true, nil
 		}
-		return Decision{Action: Reject, Feedback: got.Feedback}, true, nil
+		return graph.Decision{Type: graph.DecisionReject, Message: got.Feedback}, true, nil
 	}
 }

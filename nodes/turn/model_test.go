@@ -110,7 +110,7 @@ func TestModelDecide_ApprovesOnlyWithoutDoubt(t *testing.T) {
 	} {
 		d, clear, err := turn.ModelDecide(model.Script(model.Say(said)))(t.Context(), graph.Interrupt{Prompt: "Write?"}, "well then")
 		must(t, err)
-		same(t, said, string(d.Action), want)
+		same(t, said, string(d.Type), want)
 		same(t, said, clear, want != "")
 	}
 	if _, clear, err := turn.ModelDecide(model.Script(model.Fail(errors.New("down"))))(t.Context(), graph.Interrupt{}, "x"); clear || err == nil {

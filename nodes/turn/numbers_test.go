@@ -15,7 +15,7 @@ import (
 func TestParseDecision_QuestionIsNoYes(t *testing.T) {
 	for _, text := range []string{"ok?", "yes?", "approve?", "sure ?", "go ahead?!", "yes, ok?", "OK？"} {
 		if d, clear := turn.ParseDecision(text); clear {
-			t.Errorf("%q: %s", text, d.Action)
+			t.Errorf("%q: %s", text, d.Type)
 		}
 	}
 }
@@ -37,7 +37,7 @@ func TestEdit_NumbersAreNotChanged(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			got = string(d.Data)
+			got = string(d.Args)
 			return c.Store(Rain{Column: got})
 		})
 		g, _ := newAgent(t, turn.Config{Manager: manager(t), Capabilities: registry(t, cp)}, &checkpoint.Memory{})

@@ -31,7 +31,7 @@ func (t *Turn) Router(ctx context.Context, s *agent.State) (graph.Command, error
 		if c, sent := t.send(s); sent {
 			return c.WithReason("%s", d.Reason), nil
 		}
-		d = agent.Decision{Target: agent.ToError, Reason: "no step can be done"}
+		d = agent.Destination{Target: agent.ToError, Reason: "no step can be done"}
 	}
 	if d.Target == agent.ToError {
 		t.setEndReason(s, d.Reason)

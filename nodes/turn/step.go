@@ -30,7 +30,7 @@ func (t *Turn) Step(ctx context.Context, s *agent.State, i int) error {
 	}
 	inner, cancel := t.inTime(ctx, s)
 	defer cancel()
-	_, err = safely(func() (struct{}, error) { return struct{}{}, t.reg.StepAt(inner, t.m, s, i, decisions(s, key)...) })
+	_, err = safely(func() (struct{}, error) { return struct{}{}, t.reg.StepAt(inner, t.m, s, i, decisions(s, key)) })
 	var needed *capabilities.ApprovalNeeded
 	switch {
 	case err == nil:
@@ -57,10 +57,10 @@ func (t *Turn) Step(ctx context.Context, s *agent.State, i int) error {
 
 // stepMetadata returns the metadata of a step's status: its number, and a decision made before it
 // began.
-func stepMetadata(i, steps int, all []capabilities.Decision) map[string]string {
+func stepMetadata(i, steps int, all map[string]graph.Decision) map[string]string {
 	m := map[string]string{"phase": "Execution", "step": fmt.Sprint(i + 1), "total": fmt.Sprint(steps)}
 	for _, d := range all {
-		if m["decided"] = "approved"; !d.Approved {
+		if m["decided"] = "approved"; !d.Approved() {
 			m["decided"] = "rejected"
 			break
 		}
@@ -102,11 +102,16 @@ func requestID(key, id string) string { return key + " " + id }
 
 // decisions returns the decisions for a step. Approved data is the data that was shown to or edited
 // by a person, whatever the capability would ask about now.
-func decisions(s *agent.State, key string) (all []capabilities.Decision) {
+func decisions(s *agent.State, key string) map[string]graph.Decision {
+	all := map[string]graph.Decision{}
 	for id, r := range s.Execution.PendingApprovals.All() {
 		own, ok := strings.CutPrefix(id, key+" ")
 		if ok && r.Step == key && r.Decided {
-			all = append(all, capabilities.Decision{ID: own, Approved: r.Approved, Data: r.Data, Feedback: r.Feedback})
+			d := graph.Decision{Type: graph.DecisionReject, Args: r.Data, Message: r.Feedback, By: r.By}
+			if r.Approved {
+				d.Type = graph.DecisionApprove
+			}
+			all[own] = d
 		}
 	}
 	return all

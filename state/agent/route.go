@@ -24,8 +24,8 @@ type Turn struct {
 	Elapsed  time.Duration          // since the turn began
 }
 
-// Decision is the next node of a turn, the wait before it, and the reason.
-type Decision struct {
+// Destination is the next node of a turn, the wait before it, and the reason.
+type Destination struct {
 	Target string
 	Delay  time.Duration
 	Reason string
@@ -49,7 +49,7 @@ type Decision struct {
 // for each of its runs after the first, even if it fails. A classifier that chooses nothing, or an
 // orchestrator without a plan, thus cannot loop. A failure whose severity names the failed node
 // itself counts as retriable. Only the time limit ends a turn whose nodes succeed without progress.
-func Route(s *State, t Turn) Decision {
+func Route(s *State, t Turn) Destination {
 	limit := Overlay{}.Reduce(SafeSettings(), t.Settings)
 	if s.Control.IsKilled.Get() {
 		return give("killed: %s", s.Control.KillReason.Get())
@@ -63,13 +63,13 @@ func Route(s *State, t Turn) Decision {
 	return t.onward(s, limit)
 }
 
-func give(format string, args ...any) Decision {
-	return Decision{ToError, 0, fmt.Sprintf(format, args...)}
+func give(format string, args ...any) Destination {
+	return Destination{ToError, 0, fmt.Sprintf(format, args...)}
 }
 
 func (t Turn) known(name string) bool { return t.Known == nil || t.Known(name) }
 
-func (t Turn) afterFailure(s *State, limit Settings) Decision {
+func (t Turn) afterFailure(s *State, limit Settings) Destination {
 	f, ok := s.Control.ErrorInfo.Lookup()
 	if !ok || f.Node == "" || f.Severity == "" {
 		return give("a node failed without a node name or a severity")
@@ -94,7 +94,7 @@ func (t Turn) afterFailure(s *State, limit Settings) Decision {
 }
 
 // again returns the failed node, or the error node if no attempt is left.
-func (t Turn) again(s *State, f Failure, limit Settings) Decision {
+func (t Turn) again(s *State, f Failure, limit Settings) Destination {
 	ofStep := s.Control.CurrentStepRetryCount.Get()
 	failures, attempts := max(s.Control.RetryCount.Get(), 1), f.attempts(limit, ofStep > 0)
 	if *limit.MaxStepRetries > 0 {
@@ -110,7 +110,7 @@ func (t Turn) again(s *State, f Failure, limit Settings) Decision {
 	if left := most - t.Elapsed; most > 0 && wait >= left || wait > time.Hour {
 		return give("%s can be tried again in %s, which is too late", f.Node, wait)
 	}
-	return Decision{f.Node, wait, fmt.Sprintf("%s failed %d times of %d", f.Node, failures, attempts)}
+	return Destination{f.Node, wait, fmt.Sprintf("%s failed %d times of %d", f.Node, failures, attempts)}
 }
 
 // attempts returns the number of attempts that the policy and the limits allow.
@@ -126,20 +126,20 @@ func (f Failure) attempts(limit Settings, ofStep bool) int {
 }
 
 // within returns target if count is below its limit, else the error node.
-func within(count, most int, target, what string) Decision {
+func within(count, most int, target, what string) Destination {
 	if count >= most {
 		return give("%d of %d %s", count, most, what)
 	}
-	return Decision{target, 0, fmt.Sprintf("%d of %d %s", count, most, what)}
+	return Destination{target, 0, fmt.Sprintf("%d of %d %s", count, most, what)}
 }
 
-func (t Turn) onward(s *State, limit Settings) Decision {
+func (t Turn) onward(s *State, limit Settings) Destination {
 	var m Manager
 	switch {
 	case s.Task.Current.Get() == "":
-		return Decision{ToExtraction, 0, "there is no task yet"}
+		return Destination{ToExtraction, 0, "there is no task yet"}
 	case m.asks(s, "*"):
-		return Decision{ToApproval, 0, "a request waits for a decision"}
+		return Destination{ToApproval, 0, "a request waits for a decision"}
 	case s.Control.NeedsReclassification.Get():
 		return within(s.Control.ReclassificationCount.Get(), *limit.MaxReclassifications, ToClassifier, "reclassifications")
 	case s.Planning.ActiveCapabilities.Len() == 0:
@@ -163,5 +163,5 @@ func (t Turn) onward(s *State, limit Settings) Decision {
 			return give("step %d needs %q, which is not registered", i+1, name)
 		}
 	}
-	return Decision{targets[0], 0, fmt.Sprintf("step %d of the plan", due[0]+1)}
+	return Destination{targets[0], 0, fmt.Sprintf("step %d of the plan", due[0]+1)}
 }

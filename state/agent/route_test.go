@@ -70,11 +70,11 @@ func TestRoute_EverySeverityAndCount(t *testing.T) {
 				s.Control.RetryCount.Add(count)
 				s.Control.PlansCreatedCount.Add(count)
 				s.Control.ReclassificationCount.Add(count)
-				want := agent.Decision{Target: agent.ToError}
+				want := agent.Destination{Target: agent.ToError}
 				switch {
 				case node == "":
 				case severity == agent.Retriable && max(count, 1) < 3:
-					want = agent.Decision{Target: "find", Delay: time.Duration(max(count, 1)) * time.Second}
+					want = agent.Destination{Target: "find", Delay: time.Duration(max(count, 1)) * time.Second}
 				case severity == agent.Replanning && count < 2:
 					want.Target = agent.ToOrchestrator
 				case severity == agent.Reclassification && count < 1:
@@ -190,7 +190,7 @@ func TestRetriableFailure_EndsAfterItsAttempts(t *testing.T) {
 	var m agent.Manager
 	f := agent.Failure{Node: agent.ToExtraction, Severity: agent.Retriable, Retry: agent.RetryPolicy{Attempts: 3, Delay: 0.5, Backoff: 2}}
 	var s agent.State
-	for _, want := range []agent.Decision{{Target: agent.ToExtraction, Delay: time.Second / 2}, {Target: agent.ToExtraction, Delay: time.Second}, {Target: agent.ToError}} {
+	for _, want := range []agent.Destination{{Target: agent.ToExtraction, Delay: time.Second / 2}, {Target: agent.ToExtraction, Delay: time.Second}, {Target: agent.ToError}} {
 		s = next(t, s, func(s *agent.State) { m.NodeFailed(s, f) })
 		got := agent.Route(&s, agent.Turn{})
 		got.Reason = ""

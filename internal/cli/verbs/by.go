@@ -38,13 +38,16 @@ func login() string {
 }
 
 // decisions returns the decisions about the thread.
-func (s *session) decisions(ctx context.Context) (all []graph.Decision, err error) {
+func (s *session) decisions(ctx context.Context) (all []graph.DecisionRecord, err error) {
 	for d, err := range graph.ThreadDecisions(ctx, s.store, s.thread) {
 		if err != nil {
 			return nil, err
 		}
 		if d.Secret {
 			d.Value, d.Args = nil, nil
+			if d.Type == graph.DecisionRespond {
+				d.Message = ""
+			}
 		}
 		all = append(all, d)
 	}
@@ -52,9 +55,9 @@ func (s *session) decisions(ctx context.Context) (all []graph.Decision, err erro
 }
 
 // decisionText describes a decision in one line: what was decided, who decided it, and how.
-func decisionText(d graph.Decision) string {
+func decisionText(d graph.DecisionRecord) string {
 	var b strings.Builder
-	if d.Kind == graph.DecisionChange {
+	if d.Type == graph.DecisionChange {
 		fmt.Fprintf(&b, "change of %s", cmp.Or(strings.Join(d.Fields, ", "), "no field"))
 		if d.Node != "" {
 			fmt.Fprintf(&b, " as %s", reports.NodeName(d.Node))
@@ -63,17 +66,17 @@ func decisionText(d graph.Decision) string {
 			fmt.Fprintf(&b, " in %s", reports.TaskTitle(d.Namespace, "", ""))
 		}
 	} else {
-		fmt.Fprintf(&b, "%s %s: %s", d.Kind, reports.TaskTitle(d.Namespace, d.Node, ""), terminal.Cut(reports.OneLine(d.Prompt), 60))
+		fmt.Fprintf(&b, "%s %s: %s", d.Type, reports.TaskTitle(d.Namespace, d.Node, ""), terminal.Cut(reports.OneLine(d.Prompt), 60))
 	}
 	switch {
 	case d.Secret:
 		b.WriteString(" → (secret)")
-	case d.Kind == graph.DecisionEdit && d.Args != nil:
+	case d.Type == graph.DecisionEdit && d.Args != nil:
 		fmt.Fprintf(&b, " → %s", terminal.Cut(reports.OneLine(string(d.Args)), 80))
-	case d.Kind == graph.DecisionRespond && d.Value != nil:
+	case d.Type == graph.DecisionRespond && d.Value != nil:
 		fmt.Fprintf(&b, " → %s", terminal.Cut(reports.OneLine(string(d.Value)), 80))
-	case d.Reason != "":
-		fmt.Fprintf(&b, " → %s", terminal.Cut(reports.OneLine(d.Reason), 80))
+	case d.Message != "":
+		fmt.Fprintf(&b, " → %s", terminal.Cut(reports.OneLine(d.Message), 80))
 	}
 	if d.By != "" {
 		fmt.Fprintf(&b, ", by %s", reports.Cell(d.By))

@@ -3,12 +3,11 @@ package verbs
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/tidwall/gjson"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
@@ -17,7 +16,7 @@ import (
 )
 
 // decisionWords are the commands of inbox that decide a question.
-var decisionWords = []string{"approve", "edit", "reject"}
+var decisionWords = []string{"approve", "edit", "reject", "respond"}
 
 // decision is the decision of a user about a question.
 type decision struct {
@@ -30,14 +29,14 @@ type decision struct {
 func (v *decision) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&v.thread, "thread", "", "the THREAD, in place of the argument")
 	cmd.Flags().StringVar(&v.args, "args", "", "with edit: JSON, what is approved instead")
-	cmd.Flags().StringVar(&v.message, "message", "", "with reject: why not, and what would be better")
+	cmd.Flags().StringVar(&v.message, "message", "", "with reject: why not, and what would be better; with respond: the answer")
 }
 
 // unused returns an error if a flag of a decision is given without a decision.
 func (v *decision) unused(cmd *cobra.Command) error {
 	for _, name := range []string{"args", "message"} {
 		if cmd.Flags().Changed(name) {
-			return reports.Usage(cmd.CommandPath()+" --help shows how", "--%s goes with approve, edit or reject", name)
+			return reports.Usage(cmd.CommandPath()+" --help shows how", "--%s goes with edit, reject or respond", name)
 		}
 	}
 	return nil
@@ -56,8 +55,10 @@ func (v decision) check(cmd *cobra.Command) error {
 		}
 	case v.word != "edit" && cmd.Flags().Changed("args"):
 		return reports.Usage("edit takes --args", "%s does not take --args", v.word)
-	case v.word != "reject" && cmd.Flags().Changed("message"):
-		return reports.Usage("reject takes --message", "%s does not take --message", v.word)
+	case v.word == "respond" && v.message == "":
+		return reports.Usage("give the answer with --message TEXT", "respond needs --message")
+	case v.word != "reject" && v.word != "respond" && cmd.Flags().Changed("message"):
+		return reports.Usage("reject and respond take --message", "%s does not take --message", v.word)
 	}
 	return nil
 }
@@ -74,12 +75,11 @@ func (a *app) decide(cmd *cobra.Command, ids []string, v decision) error {
 		}
 		s := &session{app: a, store: store, thread: l.Thread}
 		answer, ok := v.answer(l.Interrupt)
-		if !ok && v.word == "edit" && editsDecision(l.Interrupt) {
-			data, err := json.Marshal(forms[2].of(v))
-			return errors.Join(err, l.Accepts(data))
-		}
 		if !ok {
 			return a.cannot(l, v)
+		}
+		if err := l.Accepts(answer); err != nil {
+			return err
 		}
 		f := resumeFlags{thread: l.Thread, replies: replies{answers: []string{l.ID + "=" + string(answer)}}}
 		f.durability = "sync"
@@ -98,63 +98,37 @@ func (a *app) cannot(l letter, v decision) error {
 		"the question %q cannot be answered with %s: it takes %s", l.Prompt, v.word, cmp.Or(choices(l.Interrupt), wanted(l.Schema)))
 }
 
-// answer returns the decision in the form that the question takes. ok is false if it takes none.
+// answer returns the decision as an answer to a question. ok is false if the question does not take
+// it.
 func (v decision) answer(in graph.Interrupt) (answer json.RawMessage, ok bool) {
-	if in.Kind != "question" {
-		return nil, false
-	}
-	if kind, _ := typeOf(in.Schema); kind == "boolean" {
-		return json.RawMessage(strconv.FormatBool(v.word == "approve")), v.word != "edit" && v.message == ""
-	}
-	for _, f := range forms {
-		data, err := json.Marshal(f.of(v))
-		if err == nil && f.knows(in.Schema, v.word) && in.Accepts(data) == nil {
-			return data, true
-		}
+	switch kind, _ := typeOf(in.Schema); {
+	case in.Action != nil:
+		return v.json(), slices.Contains(in.Action.Allow, graph.DecisionType(v.word))
+	case in.Kind == "question" && kind == "boolean":
+		return json.RawMessage(strconv.FormatBool(v.word == "approve")), (v.word == "approve" || v.word == "reject") && v.message == ""
 	}
 	return nil, false
 }
 
-// form names the members of an answer that is a decision.
-type form struct{ word, args, message string }
-
-// forms are those of an approval, of the permission of a tool, and of what an agent wants approved.
-var forms = []form{{"type", "args", "message"}, {"action", "arguments", "feedback"}, {"decision", "edited", "feedback"}}
-
-func (f form) of(v decision) map[string]any {
-	answer := map[string]any{f.word: v.word}
+// json returns the JSON form of the decision.
+func (v decision) json() json.RawMessage {
+	d := graph.Decision{Type: graph.DecisionType(v.word), Message: v.message}
 	if v.word == "edit" {
-		answer[f.args] = json.RawMessage(v.args)
+		d.Args = json.RawMessage(v.args)
 	}
-	if v.message != "" {
-		answer[f.message] = v.message
-	}
-	return answer
-}
-
-// knows reports whether a schema names this decision. A schema of any object does not.
-func (f form) knows(schema json.RawMessage, word string) bool {
-	return strings.Contains(string(schema), strconv.Quote(f.word)) && strings.Contains(string(schema), word)
-}
-
-// editsDecision reports whether the schema of an agent's decision has a member for the edited
-// request. That member may need a form of its own.
-func editsDecision(in graph.Interrupt) bool {
-	return gjson.GetBytes(in.Schema, "properties.edited").Exists()
+	data, _ := json.Marshal(d) // check has read the arguments
+	return data
 }
 
 // choices returns the decisions that a question takes. It returns "" for a question that takes no
 // decision, or only yes or no.
 func choices(in graph.Interrupt) string {
-	var all []string
-	for _, word := range decisionWords {
-		answer, ok := decision{word: word, args: "{}"}.answer(in)
-		if ok && len(answer) > 0 && answer[0] == '{' || word == "edit" && len(all) > 0 && editsDecision(in) {
-			all = append(all, word)
-		}
-	}
-	if len(all) == 0 || all[0] != "approve" {
+	if in.Action == nil {
 		return ""
 	}
-	return strings.Join(all, ", ")
+	words := make([]string, len(in.Action.Allow))
+	for i, t := range in.Action.Allow {
+		words[i] = string(t)
+	}
+	return strings.Join(words, ", ")
 }

@@ -32,7 +32,7 @@ nodes:
 const thePIN = "8154711008154711"
 
 // decided returns what is recorded of a thread.
-func (p place) decided(address, thread string) (all []graph.Decision) {
+func (p place) decided(address, thread string) (all []graph.DecisionRecord) {
 	p.Helper()
 	store, err := openAny(p.Context(), address)
 	if err != nil {
@@ -84,7 +84,7 @@ func TestDecisions_ProcessKilledAfterTheAnswer(t *testing.T) {
 					}
 					e := p.must(0, resume...)
 					if all := p.decided(h.store, thread); len(all) != 1 || all[0].By != want || all[0].Via != graph.ViaCommandLine ||
-						all[0].Kind != graph.DecisionApprove || string(all[0].Value) != "true" || all[0].Prompt != "Publish?" {
+						all[0].Type != graph.DecisionApprove || string(all[0].Value) != "true" || all[0].Prompt != "Publish?" {
 						t.Errorf("%s: the record is %+v, want one approval by %s through the command line", thread, all, want)
 					}
 					if code == -1 && !strings.Contains(e.stdout, "approved: true") {
@@ -119,7 +119,7 @@ func TestDecisions_NamesThatSteerATerminalAreEscaped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := json.Marshal(graph.Decision{Kind: graph.DecisionReject, Question: "q", Prompt: hostile, Node: hostile, Reason: hostile,
+	data, err := json.Marshal(graph.DecisionRecord{Type: graph.DecisionReject, Question: "q", Prompt: hostile, Node: hostile, Message: hostile,
 		By: hostile, Via: hostile, Checkpoint: 1, Run: "r"})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestDecisions_NameOfTheUserWithoutBy(t *testing.T) {
 	for name, c := range map[string]struct {
 		ask  string
 		args []string
-		kind graph.DecisionKind
+		kind graph.DecisionType
 	}{
 		"answer":  {count, []string{"resume", "--answer", "1"}, graph.DecisionRespond},
 		"approve": {approval, []string{"inbox", "approve"}, graph.DecisionApprove},
@@ -170,7 +170,7 @@ func TestDecisions_NameOfTheUserWithoutBy(t *testing.T) {
 			p.must(4, "run", "w.yaml", "--thread", "t", "--store", address)
 			p.must(0, append(c.args, "--thread", "t", "--store", address)...)
 			all := p.decided(address, "t")
-			if len(all) != 1 || all[0].By != u.Username || all[0].Kind != c.kind {
+			if len(all) != 1 || all[0].By != u.Username || all[0].Type != c.kind {
 				t.Errorf("got the decisions %+v, want one of kind %s by %q", all, c.kind, u.Username)
 			}
 			want := ", by " + u.Username + " (cli, "

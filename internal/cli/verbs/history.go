@@ -117,7 +117,7 @@ func (s *session) decided(ctx context.Context, limit int, namespace string) erro
 	}
 	heading := "DECISIONS, each beside its checkpoint"
 	if namespace != "" {
-		all = slices.DeleteFunc(all, func(d graph.Decision) bool { return d.Namespace != namespace })
+		all = slices.DeleteFunc(all, func(d graph.DecisionRecord) bool { return d.Namespace != namespace })
 		heading = "DECISIONS in the subgraph; answers name checkpoints of the thread"
 	}
 	slices.Reverse(all)
@@ -130,7 +130,7 @@ func (s *session) decided(ctx context.Context, limit int, namespace string) erro
 	for _, d := range all {
 		if s.JSON {
 			err = s.PrintJSON(struct {
-				Decision graph.Decision `json:"decision"`
+				Decision graph.DecisionRecord `json:"decision"`
 			}{d})
 		} else {
 			_, err = fmt.Fprintf(s.Stdout, "%d  %s\n", d.Checkpoint, decisionText(d))

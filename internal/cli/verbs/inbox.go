@@ -20,14 +20,14 @@ func (a *app) inboxVerb() *cobra.Command {
 	var q checkpoint.ThreadQuery
 	var v decision
 	cmd := &cobra.Command{
-		Use:   "inbox [show|approve|edit|reject ID|THREAD]",
+		Use:   "inbox [show|approve|edit|reject|respond ID|THREAD]",
 		Short: "List the open questions of all threads, show one, or decide it",
 		Long: `Inbox lists the questions that wait for a person, in all threads of the store. With
 show it prints one whole, with the command that answers it, or all of a thread; the
-beginning of the ID, or of the thread's name, is enough. Approve, edit and reject decide
-a question that can be decided so, the only one of a thread where that is named, and the
-run goes on: edit takes what is approved instead with --args, reject a word about it with
---message.`,
+beginning of the ID, or of the thread's name, is enough. Approve, edit, reject and
+respond decide a question that takes this decision, and the run goes on. With the name of
+a thread they decide its only question. Edit takes what is approved instead with --args,
+reject the reason and respond the answer with --message.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			verb, named := first(args), cmd.Flags().Changed("thread")
 			switch {

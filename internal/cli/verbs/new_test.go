@@ -23,12 +23,12 @@ func TestTemplates_AreValidFormattedAndRun(t *testing.T) {
 			{0, "run workflow.yaml --thread demo --input name=Bob", "greeting: Hello, Bob!\n"},
 		},
 		"approval": {
-			{4, "run workflow.yaml --thread demo --input topic=tea", "--answer true\n"},
-			{4, "resume --thread demo --answer false", "--answer true\n"},
+			{4, "run workflow.yaml --thread demo --input topic=tea", "weft inbox approve --thread demo\n"},
+			{4, "resume --thread demo --answer false", "weft inbox approve --thread demo\n"},
 			{0, "resume --thread demo --answer true", "draft: Version 2: tea is worth a look.\npublished: true\n"},
-			{4, "run workflow.yaml --thread demo --input topic=ink", "--answer true\n"},
-			{4, "resume --thread demo --answer false", "--answer true\n"},
-			{4, "resume --thread demo --answer false", "--answer true\n"},
+			{4, "run workflow.yaml --thread demo --input topic=ink", "weft inbox approve --thread demo\n"},
+			{4, "resume --thread demo --answer false", "weft inbox approve --thread demo\n"},
+			{4, "resume --thread demo --answer false", "weft inbox approve --thread demo\n"},
 			{0, "resume --thread demo --answer false", "draft: Version 3: ink is worth a look.\npublished: false\n"},
 		},
 		"agent": {

@@ -91,7 +91,7 @@ func parrotRisk(objective string) func(context.Context, *capabilities.Call) erro
 		if err != nil {
 			return err
 		}
-		return agent.Remember(c.State, "risk", string(d.Data))
+		return agent.Remember(c.State, "risk", string(d.Args))
 	}
 }
 

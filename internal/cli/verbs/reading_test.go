@@ -1,6 +1,7 @@
 package verbs_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -73,9 +74,9 @@ func TestState_PathOfUnsetAndUnknownFields(t *testing.T) {
 func deciding(t *testing.T) place {
 	t.Helper()
 	p := newPlace(t)
-	const head = "version: 1\nstate: {r: any}\ninput: []\nnodes:\n  ask:\n    approval: {title: Pay it"
-	p.write("yes.yaml", head+"}\n    next: END\n")
-	p.write("edit.yaml", head+", allow: [approve, edit, reject], action: {name: pay, args: {n: 1}}}\n    output: {r: \"${{ result }}\"}\n    next: END\n")
+	const head = "version: 1\nstate: {r: any}\ninput: []\nnodes:\n  ask:\n    %s: {title: Pay it"
+	p.write("yes.yaml", fmt.Sprintf(head, "ask")+", answer: bool}\n    next: END\n")
+	p.write("edit.yaml", fmt.Sprintf(head, "approval")+", allow: [approve, edit, reject], action: {name: pay, args: {n: 1}}}\n    output: {r: \"${{ result }}\"}\n    next: END\n")
 	p.must(4, "run", "yes.yaml", "--thread", "t")
 	p.must(4, "run", "edit.yaml", "--thread", "d")
 	return p

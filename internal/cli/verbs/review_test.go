@@ -16,13 +16,6 @@ type paper struct {
 	Approved state.Value[bool]   `json:"approved" weft:"turn"`
 }
 
-// sent is what a person decides about a letter.
-type sent struct {
-	Type    string         `json:"type" jsonschema:"approve, edit or reject"`
-	Args    map[string]any `json:"args,omitempty"`
-	Message string         `json:"message,omitempty"`
-}
-
 // review is a graph in Go: it looks for a fact about its topic and asks whether to print it.
 // Two topics are special: "fail" fails in the node search, and "send" asks for a decision.
 func review() *graph.Builder[paper] {
@@ -49,10 +42,10 @@ func askReview(ctx context.Context, s *paper) error {
 		s.Approved.Set(ok)
 		return err
 	}
-	d, err := graph.Ask[sent](ctx, graph.Question{Prompt: "Send it?"})
-	s.Approved.Set(d.Type != "reject")
-	s.Facts.Append(d.Type + " " + d.Message)
-	if to, ok := d.Args["to"].(string); ok {
+	args, d, err := graph.Approve(ctx, graph.Approval[map[string]string]{Question: graph.Question{Prompt: "Send it?"}, Action: "send", Args: map[string]string{}})
+	s.Approved.Set(d.Approved())
+	s.Facts.Append(string(d.Type) + " " + d.Message)
+	if to, ok := args["to"]; ok {
 		s.Facts.Append("to " + to)
 	}
 	return err

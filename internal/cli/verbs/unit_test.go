@@ -50,10 +50,11 @@ func TestAnswer_FitsItsQuestion(t *testing.T) {
 	ask := func(id string, schema json.RawMessage) graph.Interrupt {
 		return graph.Interrupt{ID: id, Kind: "question", Schema: schema}
 	}
-	permit := json.RawMessage(`{"type":"object","properties":{"type":{"enum":["approve","reject"]},"message":{"type":"string"}},"required":["type"]}`)
 	only := func(schema json.RawMessage) []graph.Interrupt {
 		return []graph.Interrupt{{ID: "aaaa111122223333", Kind: "question", Schema: schema}}
 	}
+	permit := only(json.RawMessage(`{"type":"object","properties":{"type":{"enum":["approve","reject"]}}}`))
+	permit[0].Action = &graph.Action{Name: "pay", Allow: []graph.DecisionType{graph.DecisionApprove, graph.DecisionReject}}
 	single := []graph.Interrupt{ask("aaaa111122223333", text)}
 	both := []graph.Interrupt{ask("aaaa111122223333", text), ask("aaab111122223333", yes)}
 	for _, c := range []struct {
@@ -70,10 +71,11 @@ func TestAnswer_FitsItsQuestion(t *testing.T) {
 		{only(yes), nil, "y", "", "true"},
 		{only(yes), nil, "true", "", "true"},
 		{only(yes), nil, "edit", "", `"edit"`},
-		{only(permit), nil, "yes", "", `{"type":"approve"}`},
-		{only(permit), nil, "reject", "", `{"type":"reject"}`},
-		{only(permit), nil, "false", "", `{"type":"reject"}`},
-		{only(permit), nil, `{"type":"approve"}`, "", `{"type":"approve"}`},
+		{permit, nil, "yes", "", `{"type":"approve"}`},
+		{permit, nil, "reject", "", `{"type":"reject"}`},
+		{permit, nil, "false", "", `false`},
+		{permit, nil, "maybe", "", `"maybe"`},
+		{permit, nil, `{"type":"approve"}`, "", `{"type":"approve"}`},
 		{only(json.RawMessage(`{"type":"object"}`)), nil, "yes", "", `"yes"`},
 		{only(json.RawMessage(`{"enum":["yes","no"]}`)), nil, "yes", "", `"yes"`},
 		{only(nil), nil, "yes", "", `"yes"`},
