@@ -14,7 +14,6 @@ type Approval string
 const (
 	NoApproval     Approval = ""       // nothing, unless all capabilities need approval
 	AlwaysApproval Approval = "always" // each run, unless approval is disabled
-	CodeApproval   Approval = "code"   // depends on the settings for generated code
 	MemoryApproval Approval = "memory" // depends on the setting for memory
 )
 
@@ -40,25 +39,16 @@ func NeedsApproval(i Info, s agent.Settings) (needs bool, reason string) {
 	case mode == agent.ApproveAll:
 		return true, "all capabilities are approved"
 	}
+	if i.ApproveIf != nil {
+		return i.ApproveIf(s)
+	}
 	switch i.Approval {
 	case NoApproval:
 		return false, fmt.Sprintf("%q needs no approval", i.Name)
-	case CodeApproval:
-		return codeApproval(s)
 	case MemoryApproval:
 		return *s.MemoryApproval, "according to the approval of memory"
 	}
 	return true, fmt.Sprintf("%q is always approved", i.Name)
-}
-
-func codeApproval(s agent.Settings) (bool, string) {
-	switch mode := *s.PythonApprovalMode; {
-	case !*s.PythonApproval || mode == agent.ApproveNothing:
-		return false, "generated code is not approved"
-	case mode == agent.ApproveWrites:
-		return *s.EpicsWrites, "generated code is approved where it may write"
-	}
-	return true, "all generated code is approved"
 }
 
 // ApprovalNeeded is returned when a person must decide first. It is not a failure. The caller asks

@@ -8,7 +8,7 @@ import (
 // Call is one call of a capability, with what it reads from and writes to. It is for one goroutine.
 type Call struct {
 	// Manager reads and writes State.
-	Manager agent.Manager
+	Manager agent.StateManager
 	// State is the capability's own view of the state.
 	State *agent.State
 	// Step is the step of the plan to run.
@@ -27,7 +27,7 @@ type Call struct {
 // Contexts returns typed access to the contexts: agent.Input[T](c.Contexts(), c.Step).
 func (c *Call) Contexts() *agent.Contexts {
 	if c.contexts == nil {
-		c.contexts = c.Manager.Contexts(c.State)
+		c.contexts = c.Manager.LoadContexts(c.State)
 	}
 	return c.contexts
 }

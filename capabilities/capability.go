@@ -1,9 +1,12 @@
 package capabilities
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"time"
 
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/agent"
 )
 
@@ -39,14 +42,18 @@ type Info struct {
 	// Provides are the types of context that it stores. It must store at least one entry of each,
 	// and no others.
 	Provides []string
-	// Retry is the policy for failures that are agent.Retriable; the zero policy is DefaultRetry.
-	Retry agent.RetryPolicy
+	// Retry is the policy for failures that are agent.Retriable. Without Attempts it is
+	// DefaultRetry. A MaxAfter of 0 means an hour. Jitter and Budget have no effect.
+	Retry graph.Retry
 	// Parameters is the JSON Schema of the parameters of its step, which a person's edit must
 	// match. If it is nil, an edit must have the types of the parameters. Tool sets it.
 	Parameters json.RawMessage
 	// Approval is what a person must approve, and OnReject is what happens on a rejection.
 	Approval Approval
-	OnReject Rejection
+	// ApproveIf decides about the approval by the settings, in place of Approval. It returns
+	// whether a person must approve and the reason. The global modes of approval still apply.
+	ApproveIf func(agent.Settings) (needs bool, reason string)
+	OnReject  Rejection
 	// AlwaysActive capabilities are offered in every turn, without classification.
 	AlwaysActive bool
 	// Optional capabilities are left out with a warning if they are broken. Others fail the
@@ -60,13 +67,15 @@ type Info struct {
 }
 
 // DefaultRetry is the retry policy of a capability without one.
-var DefaultRetry = agent.RetryPolicy{Attempts: 3, Delay: 0.5, Backoff: 1.5}
+var DefaultRetry = graph.Retry{Attempts: 3, Initial: 500 * time.Millisecond, Multiplier: 1.5, MaxAfter: time.Hour}
 
-func (i Info) retry() agent.RetryPolicy {
-	if i.Retry == (agent.RetryPolicy{}) {
-		return DefaultRetry
+func (i Info) retry() graph.Retry {
+	p := i.Retry
+	if p.Attempts == 0 {
+		p = DefaultRetry
 	}
-	return i.Retry
+	p.MaxAfter = cmp.Or(p.MaxAfter, DefaultRetry.MaxAfter)
+	return p
 }
 
 func (i Info) constraint() agent.Mode {

@@ -46,7 +46,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	m := agent.Manager{Types: types}
+	m := agent.StateManager{Types: types}
 	b := graph.New[Weather]("weather")
 	b.Node("plan", graph.Func(func(_ context.Context, s *Weather) error {
 		s.Planning.ExecutionPlan.Set(agent.Plan{Steps: []agent.Step{
@@ -65,7 +65,7 @@ func Example() {
 	}
 	in := Weather{State: m.CreateFresh("which rain do we have?", nil), Station: state.Of("Seattle")}
 	res, err := g.Invoke(context.Background(), in, graph.RunOptions{Thread: "t1"})
-	those, _ := agent.Get[Measurements](m.Contexts(&res.State.State), "those")
+	those, _ := agent.Get[Measurements](m.LoadContexts(&res.State.State), "those")
 	fmt.Println(those.Column, err)
 	// Output: precipitation <nil>
 }

@@ -131,15 +131,15 @@ func check(c Capability, i Info) error {
 	if m := i.constraint(); m != agent.Hard && m != agent.Soft {
 		fail("has the constraint %q; it is hard or soft", m)
 	}
-	if p := i.Retry; p.Attempts < 0 || !(p.Delay >= 0) || !(p.Backoff >= 0) {
-		fail("has a negative retry policy: %+v", p)
+	if err := i.Retry.Check(); err != nil {
+		fail("has an invalid retry policy: %w", err)
 	}
 	if i.Parameters != nil {
 		if err := resolves(i.Parameters); err != nil {
 			fail("has an invalid schema of parameters: %w", err)
 		}
 	}
-	if !slices.Contains([]Approval{NoApproval, AlwaysApproval, CodeApproval, MemoryApproval}, i.Approval) {
+	if !slices.Contains([]Approval{NoApproval, AlwaysApproval, MemoryApproval}, i.Approval) {
 		fail("has the approval %q, which does not exist", i.Approval)
 	}
 	if !slices.Contains([]Rejection{FailStep, SkipStep, Replan, EndTurn}, i.OnReject) {

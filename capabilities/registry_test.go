@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/capabilities"
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/agent"
 )
@@ -73,12 +74,12 @@ func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
 		provider("twice", nil, nil, nil),
 		provider("lost", []string{"NOWHERE"}, nil, nil),
 		capabilities.Func(capabilities.Info{
-			Name: "mute", Constraint: "firm", Retry: agent.RetryPolicy{Attempts: -1},
+			Name: "mute", Constraint: "firm", Retry: graph.Retry{Attempts: -1},
 			Approval: "perhaps", OnReject: "cry", Provides: []string{"A/B"},
 		}, nil),
 	)
 	contains(t, err, "capability 1 must have a name", "capability 2 must not be nil", `"twice" is used twice`, `"lost" requires "NOWHERE"`,
-		`"mute" has no description`, `"mute" has no function`, "firm", "Attempts:-1", "perhaps", "cry", "A/B")
+		`"mute" has no description`, `"mute" has no function`, "firm", "-1 attempts", "perhaps", "cry", "A/B")
 }
 
 func TestNewRegistry_RefusesCycles(t *testing.T) {

@@ -78,26 +78,26 @@ func provides(i Info, now, before state.ContextData) error {
 // capabilities calls it and little else. A failure is written to s, where the router finds it, and
 // is not returned. Step returns an [*ApprovalNeeded], for which a person must be asked; a failure
 // that is [agent.Fatal]; an error if there is no step; and the error of ctx.
-func (r *Registry) Step(ctx context.Context, m agent.Manager, s *agent.State, decided map[string]graph.Decision) error {
-	i := m.StepIndex(s)
+func (r *Registry) Step(ctx context.Context, m agent.StateManager, s *agent.State, decided map[string]graph.Decision) error {
+	i := s.Planning.CurrentStepIndex.Get()
 	if err := r.StepAt(ctx, m, s, i, decided); err != nil {
 		return err
 	}
 	s.Execution.RunningSteps.Set([]int{i})
-	m.Settle(s)
+	m.Steps(s).Settle()
 	return nil
 }
 
 // StepAt is Step for step i of the plan, one of several that run in parallel. It writes only the
-// step's result and what the capability writes. [agent.Manager.Settle] applies the rest.
-func (r *Registry) StepAt(ctx context.Context, m agent.Manager, s *agent.State, i int, decided map[string]graph.Decision) error {
-	step, err := m.StepAt(s, i)
+// step's result and what the capability writes. [agent.Steps.Settle] applies the rest.
+func (r *Registry) StepAt(ctx context.Context, m agent.StateManager, s *agent.State, i int, decided map[string]graph.Decision) error {
+	step, err := s.Planning.Step(i)
 	if err != nil {
 		return err
 	}
-	m.Status(s, agent.StatusUpdate{Message: "Executing " + step.Capability + "…", Progress: 0.1, Node: step.Capability})
+	m.Display(s).Status(agent.StatusUpdate{Message: "Executing " + step.Capability + "…", Progress: 0.1, Node: step.Capability})
 	begin := clock(m)
-	c := Call{Manager: m, State: s, Step: step, Attempt: m.Result(s, i).Attempts + 1, Decisions: decided}
+	c := Call{Manager: m, State: s, Step: step, Attempt: m.Steps(s).Result(i).Attempts + 1, Decisions: decided}
 	err = r.Run(ctx, step.Capability, c)
 	result := agent.StepResult{Success: err == nil, Seconds: clock(m).Sub(begin).Seconds()}
 	var needed *ApprovalNeeded
@@ -111,10 +111,10 @@ func (r *Registry) StepAt(ctx context.Context, m agent.Manager, s *agent.State, 
 			return err
 		}
 	}
-	return m.Note(s, i, result)
+	return m.Steps(s).Record(i, result)
 }
 
-func clock(m agent.Manager) (t time.Time) {
+func clock(m agent.StateManager) (t time.Time) {
 	if m.Clock != nil {
 		t = m.Clock()
 	}
@@ -122,7 +122,7 @@ func clock(m agent.Manager) (t time.Time) {
 }
 
 // failed writes a failure into the result, or returns one that is fatal.
-func (r *Registry) failed(m agent.Manager, s *agent.State, c *Call, err error, result *agent.StepResult) error {
+func (r *Registry) failed(m agent.StateManager, s *agent.State, c *Call, err error, result *agent.StepResult) error {
 	f := r.Classify(err, c)
 	var no *Rejected
 	if errors.As(err, &no) {
@@ -133,7 +133,7 @@ func (r *Registry) failed(m agent.Manager, s *agent.State, c *Call, err error, r
 		case Replan:
 			f.Severity = agent.Replanning
 		case EndTurn:
-			m.Kill(s, no.Text())
+			s.Control.Kill(no.Text())
 		}
 	}
 	if f.Severity == agent.Fatal {
@@ -143,17 +143,28 @@ func (r *Registry) failed(m agent.Manager, s *agent.State, c *Call, err error, r
 	return nil
 }
 
+// again returns the attempts that a policy allows after this number of failures, and the wait
+// before the next one in seconds.
+func again(p graph.Retry, failures int, err error) (attempts int, delay float64) {
+	failures = max(failures, 1)
+	wait, ok := p.Next(failures, err)
+	if !ok {
+		return failures, 0
+	}
+	return max(p.Attempts, failures+1), wait.Seconds()
+}
+
 // Classify returns an error of a capability as a failure. The severity is that of the capability if
 // it is a [Classifier], and otherwise of [agent.SeverityOf]. An unknown severity counts as
 // critical.
 func (r *Registry) Classify(err error, c *Call) agent.Failure {
 	name := c.Step.Capability
-	f := agent.Failure{Node: name, Severity: agent.SeverityOf(err), Error: err.Error(), After: agent.RetryAfter(err)}
+	f := agent.Failure{Node: name, Severity: agent.SeverityOf(err), Error: err.Error()}
 	cp, ok := r.byName[name]
 	if !ok {
 		return f
 	}
-	f.Retry = cp.Info().retry()
+	f.Attempts, f.Delay = again(cp.Info().retry(), c.Attempt, err)
 	var no *Rejected
 	if errors.As(err, &no) {
 		f.Rejected, f.UserMessage = true, no.Text()

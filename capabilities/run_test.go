@@ -32,13 +32,13 @@ func (Picture) ContextType() string { return "PICTURE" }
 
 var noon = time.Date(2026, 5, 6, 12, 0, 0, 0, time.UTC)
 
-func manager(t testing.TB) agent.Manager {
+func manager(t testing.TB) agent.StateManager {
 	t.Helper()
 	types, err := agent.NewTypes(agent.TypeOf[Rain](), agent.TypeOf[Picture]())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return agent.Manager{Types: types, Clock: func() time.Time { return noon }}
+	return agent.StateManager{Types: types, Clock: func() time.Time { return noon }}
 }
 
 func at(step agent.Step) *agent.State {
@@ -108,7 +108,7 @@ func TestStoreThenFailLeavesNoContext(t *testing.T) {
 			if err := c.Store(Rain{}); err != nil {
 				return err
 			}
-			c.Manager.RegisterFigure(c.State, agent.Figure{})
+			c.Manager.Display(c.State).Figure(agent.Figure{})
 			return boom
 		}))
 	s := at(agent.Step{Capability: "find", ContextKey: "k"})
@@ -119,7 +119,7 @@ func TestStoreThenFailLeavesNoContext(t *testing.T) {
 		t.Errorf("a failed capability left %s and %s", s.Context, s.UI.CapturedFigures)
 	}
 	f := s.Control.ErrorInfo.Get()
-	if !s.Control.HasError.Get() || f.Severity != agent.Critical || f.Node != "find" || f.Retry != capabilities.DefaultRetry {
+	if !s.Control.HasError.Get() || f.Severity != agent.Critical || f.Node != "find" || f.Attempts != capabilities.DefaultRetry.Attempts {
 		t.Errorf("got the failure %+v", f)
 	}
 	if s.Planning.CurrentStepIndex.Get() != 0 || s.Execution.StepResults.Get("k").Success {
@@ -169,7 +169,7 @@ func TestADecisionNeverCountsForAnotherRequest(t *testing.T) {
 	if err := r.Step(t.Context(), m, s, yes); err != nil {
 		t.Fatal(err)
 	}
-	got, err := agent.Get[Rain](m.Contexts(s), "k")
+	got, err := agent.Get[Rain](m.LoadContexts(s), "k")
 	if err != nil || got.Column != "8" {
 		t.Errorf("got %+v, %v; want the edited payload", got, err)
 	}
@@ -214,12 +214,8 @@ func TestApprovalFollowsTheSettings(t *testing.T) {
 	}{
 		{capabilities.NoApproval, agent.Settings{}, false},
 		{capabilities.AlwaysApproval, agent.Settings{}, true},
-		{capabilities.CodeApproval, agent.Settings{}, true},
 		{capabilities.MemoryApproval, agent.Settings{}, true},
 		{capabilities.MemoryApproval, agent.Settings{MemoryApproval: new(false)}, false},
-		{capabilities.CodeApproval, agent.Settings{PythonApproval: new(false)}, false},
-		{capabilities.CodeApproval, agent.Settings{PythonApprovalMode: new(agent.ApproveWrites)}, false},
-		{capabilities.CodeApproval, agent.Settings{PythonApprovalMode: new(agent.ApproveWrites), EpicsWrites: new(true)}, true},
 		{capabilities.AlwaysApproval, agent.Settings{ApprovalMode: new(agent.ApproveNothing)}, false},
 		{capabilities.NoApproval, agent.Settings{ApprovalMode: new(agent.ApproveAll)}, true},
 	} {
@@ -242,7 +238,7 @@ func (c classifying) ClassifyError(error, *capabilities.Call) (agent.Severity, s
 
 func TestFailuresAreClassified(t *testing.T) {
 	boom := errors.New("boom")
-	info := capabilities.Info{Name: "find", Description: "d", Retry: agent.RetryPolicy{Attempts: 7}}
+	info := capabilities.Info{Name: "find", Description: "d", Retry: graph.Retry{Attempts: 7, Initial: graph.NoWait}}
 	find := capabilities.Func(info, func(context.Context, *capabilities.Call) error { return boom })
 	for _, tt := range []struct {
 		c       capabilities.Capability
@@ -261,7 +257,7 @@ func TestFailuresAreClassified(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := s.Control.ErrorInfo.Get()
-		if f.Severity != tt.want || f.UserMessage != tt.message || f.Retry.Attempts != 7 || !f.Time.Equal(noon) {
+		if f.Severity != tt.want || f.UserMessage != tt.message || f.Attempts != 7 || !f.Time.Equal(noon) {
 			t.Errorf("got %+v, want %s and %q", f, tt.want, tt.message)
 		}
 	}
@@ -298,7 +294,7 @@ func TestAToolIsACapability(t *testing.T) {
 	if err := r.Step(t.Context(), m, s, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := agent.Get[Rain](m.Contexts(s), "k"); err != nil || got.Column != "rain" {
+	if got, err := agent.Get[Rain](m.LoadContexts(s), "k"); err != nil || got.Column != "rain" {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	for _, p := range []map[string]any{{"nam": "x"}, {"name": 7}} {
@@ -386,7 +382,7 @@ func TestSteps_RunInParallelAndSeeTheirAttempts(t *testing.T) {
 	if !slices.Equal(attempts, []int{1, 2, 3}) {
 		t.Errorf("got the attempts %v, want 1, 2 and 3", attempts)
 	}
-	if res := m.Result(&s, 1); !res.Success || res.Attempts != 3 {
+	if res := m.Steps(&s).Result(1); !res.Success || res.Attempts != 3 {
 		t.Errorf("got %+v", res)
 	}
 	is(t, r.StepAt(t.Context(), m, &s, 2, nil), agent.ErrStepIndex)

@@ -110,6 +110,16 @@ func (r *Retry) check() error {
 	return nil
 }
 
+// Check returns an error if the policy is invalid, as Compile does.
+func (r Retry) Check() error { return Policy{Retry: r}.check() }
+
+// Next returns the wait before the attempt that follows this number of failed attempts, without
+// Jitter. err is the error of the last one. ok is false if there is no other attempt. It is for
+// programs that make the attempts themselves.
+func (r Retry) Next(failures int, err error) (wait time.Duration, ok bool) {
+	return r.again(failures, err, 0, func() float64 { return 0 })
+}
+
 // budgeted reports whether some Retry of the chain has a Budget.
 func (r *Retry) budgeted() bool {
 	for ; r != nil; r = r.Else {

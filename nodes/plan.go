@@ -143,9 +143,9 @@ func endTurn(c turn.Config, s *agent.State) (PlanResult, error) {
 	if s.Control.HasError.Get() || s.Control.IsKilled.Get() {
 		return res, &TurnError{res.Text}
 	}
-	plan, _ := c.Manager.Plan(s)
+	plan, _ := s.Planning.Plan()
 	for i, step := range plan.Steps {
-		if c.Manager.Result(s, i).Success && !slices.Contains(turn.NodeNames(), step.Capability) {
+		if c.Manager.Steps(s).Result(i).Success && !slices.Contains(turn.NodeNames(), step.Capability) {
 			res.Steps = append(res.Steps, step.Capability)
 		}
 	}

@@ -268,7 +268,7 @@ func desks(t *testing.T) map[string]turn.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]turn.Config{"weather": {Manager: agent.Manager{Types: types}, Capabilities: reg}}
+	return map[string]turn.Config{"weather": {Manager: agent.StateManager{Types: types}, Capabilities: reg}}
 }
 
 const capabilityFile = `

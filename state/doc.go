@@ -45,8 +45,8 @@
 //	Untracked  replaces                 are an error                 for the run, never stored
 //
 // [ContextData] is a Map with two levels of keys, for what an agent knows. Package state/agent has
-// the state of an agent and its manager, agent.State and agent.Manager. Package state/message has
-// the channel for conversations, message.Log. [DeepMerge] is the reducer that merges objects on
+// the state of an agent and its manager, agent.State and agent.StateManager. Package state/message
+// has the channel for conversations, message.Log. [DeepMerge] is the reducer that merges objects on
 // every level.
 //
 // List, Stack, Once, Sum, Max, Min, Map, Set, Reduced and ContextData also have Overwrite, which

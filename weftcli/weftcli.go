@@ -108,7 +108,7 @@ func (c Config) agents() (map[string]turn.Config, error) {
 	if _, twice := all[name]; twice {
 		err = errors.Join(err, fmt.Errorf("agent %q exists: add the Capabilities to its Config", name))
 	}
-	all[name] = turn.Config{Manager: agent.Manager{Types: types}, Capabilities: registry}
+	all[name] = turn.Config{Manager: agent.StateManager{Types: types}, Capabilities: registry}
 	return all, err
 }
 

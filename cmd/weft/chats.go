@@ -31,5 +31,5 @@ func openModel(_ context.Context, store checkpoint.Store) (turn.Untyped, error) 
 	if err != nil {
 		return nil, err
 	}
-	return turn.NewAgent(g, agent.Manager{}).Untyped(), nil
+	return turn.NewAgent(g, agent.StateManager{}).Untyped(), nil
 }

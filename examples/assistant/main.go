@@ -67,7 +67,7 @@ func assistant(store checkpoint.Store, out string, m model.Model) (*turn.Agent[a
 	if err != nil {
 		return nil, err
 	}
-	manager := agent.Manager{Types: types}
+	manager := agent.StateManager{Types: types}
 	c := turn.Config{Manager: manager, Capabilities: registry, Extract: extract, Match: match, Plan: plan, Answer: answer, Clarify: clarify}
 	if m != nil {
 		c = turn.WithModel(turn.Config{Manager: manager, Capabilities: registry}, m)

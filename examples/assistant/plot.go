@@ -38,7 +38,7 @@ func plot(out string) capabilities.Capability {
 		if err != nil {
 			return err
 		}
-		c.Manager.RegisterFigure(c.State, agent.Figure{Capability: "plot", Path: path, DisplayName: t.Title})
+		c.Manager.Display(c.State).Figure(agent.Figure{Capability: "plot", Path: path, DisplayName: t.Title})
 		return c.Store(Picture{path, t.Title})
 	})
 }

@@ -24,7 +24,7 @@ var known = []Forecast{{"Seattle", 14}, {"Oslo", 3}}
 var forecast = capabilities.Func(capabilities.Info{
 	Name: "forecast", Description: "reports the temperature in a city", Provides: []string{"FORECAST"},
 }, func(_ context.Context, c *capabilities.Call) error {
-	task, _ := c.Manager.CurrentTask(c.State)
+	task, _ := c.State.Task.Current.Lookup()
 	for _, f := range known {
 		if strings.Contains(strings.ToLower(task), strings.ToLower(f.City)) {
 			return c.Store(f)

@@ -34,7 +34,7 @@ func forecasts(store checkpoint.Store) (*turn.Agent[agent.State], error) {
 	if err != nil {
 		return nil, err
 	}
-	m := agent.Manager{Types: types}
+	m := agent.StateManager{Types: types}
 	g, err := turn.Graph("forecasts", turn.Config{Manager: m, Capabilities: reg}, graph.Config{Store: store})
 	if err != nil {
 		return nil, err

@@ -83,5 +83,5 @@ func support() turn.Config {
 	if err := errors.Join(err, err2); err != nil {
 		panic(err)
 	}
-	return turn.Config{Manager: agent.Manager{Types: types}, Capabilities: reg}
+	return turn.Config{Manager: agent.StateManager{Types: types}, Capabilities: reg}
 }

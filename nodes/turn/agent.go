@@ -16,7 +16,7 @@ type Agent[S any] struct {
 	Graph *graph.Graph[S]
 	// At returns the agent's state in an S.
 	At      func(*S) *agent.State
-	Manager agent.Manager
+	Manager agent.StateManager
 	// Commands are the slash commands; nil is [BuiltinCommands].
 	Commands *Commands
 	// PassUnknown treats a message that begins with an unknown command as text. Otherwise it is an
@@ -31,7 +31,7 @@ type Agent[S any] struct {
 }
 
 // NewAgent returns the agent of a graph whose state is [agent.State].
-func NewAgent(g *graph.Graph[agent.State], m agent.Manager) *Agent[agent.State] {
+func NewAgent(g *graph.Graph[agent.State], m agent.StateManager) *Agent[agent.State] {
 	return &Agent[agent.State]{Graph: g, At: func(s *agent.State) *agent.State { return s }, Manager: m}
 }
 

@@ -26,7 +26,7 @@ func (t *Turn) Approval(ctx context.Context, s *agent.State) error {
 		return err
 	})
 	if err == nil && no != nil {
-		t.m.NodeFailed(s, t.failure(ctx, agent.ToApproval, no))
+		s.Control.Fail(t.failure(ctx, s, agent.ToApproval, no))
 	}
 	return err
 }
@@ -154,7 +154,7 @@ func (t *Turn) amendPlan(s *agent.State, r agent.ApprovalRequest) error {
 	if r.Type != capabilities.ParametersApproval || !r.Approved || r.Asked == nil {
 		return nil
 	}
-	p, _ := t.m.Plan(s)
+	p, _ := s.Planning.Plan()
 	steps := slices.Clone(p.Steps)
 	for i := range steps {
 		if steps[i].ResultKey(i) != r.Step {
@@ -182,7 +182,7 @@ func (t *Turn) planRejected(s *agent.State, r agent.ApprovalRequest) error {
 	case capabilities.Replan:
 		return agent.Failed(agent.Replanning, no)
 	case capabilities.EndTurn:
-		t.m.Kill(s, no.Text())
+		s.Control.Kill(no.Text())
 	}
 	return no
 }
@@ -190,7 +190,7 @@ func (t *Turn) planRejected(s *agent.State, r agent.ApprovalRequest) error {
 // end ends the turn, because a person ended it instead of deciding.
 func (t *Turn) end(s *agent.State, r agent.ApprovalRequest) error {
 	no := &capabilities.Rejected{Request: requestInRejection(r), Feedback: r.Feedback, Then: capabilities.EndTurn, Ended: true}
-	t.m.Kill(s, no.Text())
+	s.Control.Kill(no.Text())
 	return no
 }
 

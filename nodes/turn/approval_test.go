@@ -311,7 +311,7 @@ func TestApproval_IgnoredDecisionFailsTheStep(t *testing.T) {
 func TestAnApprovalHoldsWhileItsStepIsTriedAgain(t *testing.T) {
 	runs := 0
 	flaky := capabilities.Func(capabilities.Info{
-		Name: "write", Description: "d", Approval: capabilities.AlwaysApproval, Retry: agent.RetryPolicy{Attempts: 3},
+		Name: "write", Description: "d", Approval: capabilities.AlwaysApproval, Retry: graph.Retry{Attempts: 3, Initial: graph.NoWait},
 	}, func(_ context.Context, c *capabilities.Call) error {
 		if runs++; c.Attempt < 3 {
 			return agent.Failed(agent.Retriable, errors.New("busy"))
@@ -388,7 +388,7 @@ func TestApproval_DecisionCountsForOnePlan(t *testing.T) {
 // decision does not count for the step of that plan.
 func TestApproval_DecisionOfARetriedStepEndsWithItsPlan(t *testing.T) {
 	erased := 0
-	erase := capabilities.Func(capabilities.Info{Name: "erase", Description: "erases", Approval: capabilities.AlwaysApproval, Retry: agent.RetryPolicy{Attempts: 3}},
+	erase := capabilities.Func(capabilities.Info{Name: "erase", Description: "erases", Approval: capabilities.AlwaysApproval, Retry: graph.Retry{Attempts: 3, Initial: graph.NoWait}},
 		func(context.Context, *capabilities.Call) error {
 			erased++
 			return agent.Failed(agent.Retriable, errors.New("the reply was lost"))

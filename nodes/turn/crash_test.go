@@ -120,12 +120,12 @@ func (st scenario) config(n int) (turn.Config, error) {
 		return turn.Config{}, err
 	}
 	reg, err := capabilities.NewRegistry(capabilities.Func(capabilities.Info{
-		Name: "work", Description: "works", Match: &capabilities.MatchGuide{Instructions: "always"}, Provides: []string{"RAIN"}, Retry: agent.RetryPolicy{Attempts: 3}, OnReject: capabilities.SkipStep,
+		Name: "work", Description: "works", Match: &capabilities.MatchGuide{Instructions: "always"}, Provides: []string{"RAIN"}, Retry: graph.Retry{Attempts: 3, Initial: graph.NoWait}, OnReject: capabilities.SkipStep,
 	}, func(_ context.Context, c *capabilities.Call) error { return sc.act(c) }))
-	c := turn.Config{Capabilities: reg, OnRejectedPlan: capabilities.Replan, Retry: map[string]agent.RetryPolicy{
-		agent.ToExtraction: {Attempts: 2}, agent.ToOrchestrator: {Attempts: 2}, agent.ToClassifier: {Attempts: 2}, agent.ToRespond: {Attempts: 2},
+	c := turn.Config{Capabilities: reg, OnRejectedPlan: capabilities.Replan, Retry: map[string]graph.Retry{
+		agent.ToExtraction: {Attempts: 2, Initial: graph.NoWait}, agent.ToOrchestrator: {Attempts: 2, Initial: graph.NoWait}, agent.ToClassifier: {Attempts: 2, Initial: graph.NoWait}, agent.ToRespond: {Attempts: 2, Initial: graph.NoWait},
 	}}
-	c.Manager = agent.Manager{Types: types, Clock: func() time.Time { return noon }, Config: func() (agent.Settings, error) {
+	c.Manager = agent.StateManager{Types: types, Clock: func() time.Time { return noon }, Config: func() (agent.Settings, error) {
 		return agent.Settings{PlanningMode: &sc.Planning}, nil
 	}}
 	if st.Model {

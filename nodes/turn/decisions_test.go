@@ -289,7 +289,7 @@ func TestTheSettingsAreExplained(t *testing.T) {
 // Failures of steps and nodes are emitted during the turn, but not rejections.
 func TestEvents_ReportFailingSteps(t *testing.T) {
 	tries := 0
-	flaky := capabilities.Func(capabilities.Info{Name: "write", Description: "d", Retry: agent.RetryPolicy{Attempts: 2}}, func(context.Context, *capabilities.Call) error {
+	flaky := capabilities.Func(capabilities.Info{Name: "write", Description: "d", Retry: graph.Retry{Attempts: 2, Initial: graph.NoWait}}, func(context.Context, *capabilities.Call) error {
 		if tries++; tries == 1 {
 			return agent.Failed(agent.Retriable, errors.New("busy"))
 		}
@@ -297,7 +297,7 @@ func TestEvents_ReportFailingSteps(t *testing.T) {
 	})
 	c := turn.Config{Manager: manager(t), Capabilities: registry(t, flaky)}
 	c.Plan = script[turn.PlanRequest](t, fails[agent.Plan](agent.Retriable, "no idea"), gives(plans(agent.Step{Capability: "write"})))
-	c.Retry = map[string]agent.RetryPolicy{agent.ToOrchestrator: {Attempts: 2}}
+	c.Retry = map[string]graph.Retry{agent.ToOrchestrator: {Attempts: 2, Initial: graph.NoWait}}
 	g := turn.NewAgent(compile(t, c, &checkpoint.Memory{}), c.Manager)
 	var reported []string
 	_, err := g.Untyped().Say(t.Context(), "t1", "go", func(ev graph.Event) {

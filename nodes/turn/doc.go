@@ -5,7 +5,7 @@
 //	find := capabilities.Func(info, …)
 //	reg, err := capabilities.NewRegistry(find)
 //	types, err := agent.NewTypes(agent.TypeOf[Rain]())
-//	manager := agent.Manager{Types: types}
+//	manager := agent.StateManager{Types: types}
 //
 //	config := turn.Config{Manager: manager, Capabilities: reg}
 //	g, err := turn.Graph("weather", config, graph.Config{Store: store})

@@ -42,7 +42,7 @@ func TestPreparation_RetriesEndAfterItsAttempts(t *testing.T) {
 		for failures := range 4 {
 			synctest.Test(t, func(t *testing.T) {
 				c, n := realTime(t), 0
-				c.Retry = map[string]agent.RetryPolicy{node: {Attempts: 3, Delay: 1, Backoff: 2}}
+				c.Retry = map[string]graph.Retry{node: {Attempts: 3, Initial: time.Second}}
 				prepare(&c, func() error {
 					if n++; n <= failures {
 						return agent.Failed(agent.Retriable, down)
@@ -67,9 +67,8 @@ func TestPreparation_RetriesEndAfterItsAttempts(t *testing.T) {
 // Requirement: a killed turn and an unregistered step crash
 func TestError_ReportsKilledTurnsAndUnknownSteps(t *testing.T) {
 	c := config(t)
-	var m agent.Manager
 	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d"}, func(_ context.Context, c *capabilities.Call) error {
-		m.Kill(c.State, "the user left")
+		c.State.Control.Kill("the user left")
 		return nil
 	}))
 	g := compile(t, c, &checkpoint.Memory{})
@@ -89,7 +88,7 @@ func TestTurn_PlainInputOnAnOldThread(t *testing.T) {
 	for n, text := range []string{"draw the rain", "and again", "and once more"} {
 		res := say(t, g, "t1", text)
 		contains(t, answer(t, res.State), "PICTURE.plot")
-		task, _ := manager(t).CurrentTask(&res.State)
+		task, _ := res.State.Task.Current.Lookup()
 		same(t, "task", task, text)
 		same(t, "messages", res.State.Messages.Len(), 2*n+2)
 		same(t, "steps in the turn", len(ran(t, store, "t1")), 13)
@@ -182,7 +181,7 @@ func TestTheTimeOfATurnEndsANodeThatHangs(t *testing.T) {
 			c.Answer = func(ctx context.Context, _ turn.AnswerRequest) (string, error) { return "", hangs(ctx) }
 		},
 		"what never comes further": func(c *turn.Config) {
-			c.Capabilities, _ = capabilities.NewRegistry(capabilities.Func(capabilities.Info{Name: "find", Description: "d", Retry: agent.RetryPolicy{Attempts: 1e9, Delay: 1}},
+			c.Capabilities, _ = capabilities.NewRegistry(capabilities.Func(capabilities.Info{Name: "find", Description: "d", Retry: graph.Retry{Attempts: 1e9, Initial: time.Second, Multiplier: 1}},
 				func(context.Context, *capabilities.Call) error {
 					return agent.Failed(agent.Retriable, errors.New("busy"))
 				}))
@@ -276,7 +275,7 @@ func TestAValueThatCannotBeStoredIsAFailureOfItsStep(t *testing.T) {
 	types, err := agent.NewTypes(agent.TypeOf[Odd]())
 	must(t, err)
 	zero := 0.0
-	c := turn.Config{Manager: agent.Manager{Types: types}, Capabilities: registry(t,
+	c := turn.Config{Manager: agent.StateManager{Types: types}, Capabilities: registry(t,
 		capabilities.Func(capabilities.Info{Name: "odd", Description: "d", Provides: []string{"ODD"}}, func(_ context.Context, c *capabilities.Call) error {
 			return c.Store(Odd{1 / zero})
 		}))}

@@ -27,17 +27,17 @@ func (t *Turn) guard(ctx context.Context, s *agent.State, node string, do func(c
 	_, err := safely(func() (struct{}, error) { return struct{}{}, do(inner, &view) })
 	switch {
 	case err == nil:
-		t.m.NodeDone(&view)
+		view.Control.Succeed()
 		*s = view
 		return nil
 	case isRunError(ctx, err):
 		return err
 	}
-	f := t.failure(inner, node, err)
+	f := t.failure(inner, s, node, err)
 	if last, ok := failed(s); ok {
 		f.Metadata = map[string]string{"after": after(last, node)}
 	}
-	t.m.NodeFailed(s, f)
+	s.Control.Fail(f)
 	return t.emitStatus(ctx, s, node, node+" failed: "+f.UserMessage, map[string]string{"failed": string(f.Severity)})
 }
 
@@ -47,8 +47,17 @@ func isRunError(ctx context.Context, err error) bool {
 }
 
 // failure returns an error of a node as data. ctx is the context of the node.
-func (t *Turn) failure(ctx context.Context, node string, err error) agent.Failure {
-	f := agent.Failure{Node: node, Severity: agent.SeverityOf(err), UserMessage: err.Error(), Error: err.Error(), Retry: t.retry(node), After: agent.RetryAfter(err)}
+func (t *Turn) failure(ctx context.Context, s *agent.State, node string, err error) agent.Failure {
+	f := agent.Failure{Node: node, Severity: agent.SeverityOf(err), UserMessage: err.Error(), Error: err.Error(), Time: t.m.Clock().Round(0)}
+	failures := 1
+	if last, ok := s.Control.ErrorInfo.Lookup(); ok && last.Node == node {
+		failures += s.Control.RetryCount.Get()
+	}
+	if f.Attempts = failures; f.Severity == agent.Retriable {
+		if wait, again := t.retry(node).Next(failures, err); again {
+			f.Attempts, f.Delay = max(t.retry(node).Attempts, failures+1), wait.Seconds()
+		}
+	}
 	if p := (*panicked)(nil); errors.As(err, &p) {
 		f.UserMessage = p.text
 	}
@@ -130,10 +139,13 @@ func (t *Turn) tries(ctx context.Context, node string, do func(context.Context) 
 	p := t.retry(node)
 	for n := 1; ; n++ {
 		_, err := safely(func() (struct{}, error) { return struct{}{}, do(ctx) })
-		if err == nil || n >= p.Attempts || agent.SeverityOf(err) != agent.Retriable {
+		if err == nil || agent.SeverityOf(err) != agent.Retriable {
 			return err
 		}
-		wait := agent.Failure{Retry: p, After: agent.RetryAfter(err)}.Wait(n)
+		wait, again := p.Next(n, err)
+		if !again {
+			return err
+		}
 		if end, ok := ctx.Deadline(); ok && time.Until(end) <= wait || wait > time.Hour || pause(ctx, wait) != nil {
 			return err
 		}
@@ -143,6 +155,6 @@ func (t *Turn) tries(ctx context.Context, node string, do func(context.Context) 
 // emitStatus emits a status update and adds it to the state.
 func (t *Turn) emitStatus(ctx context.Context, s *agent.State, node, text string, more map[string]string) error {
 	u := agent.StatusUpdate{Message: text, Node: node, Time: t.m.Clock().Round(0), Metadata: more}
-	t.m.Status(s, u)
+	t.m.Display(s).Status(u)
 	return graph.Emit(ctx, u)
 }

@@ -233,8 +233,8 @@ func answerPrompt(r AnswerRequest, role string) model.Request {
 		fmt.Fprintf(&found, "%s\n", data)
 	}
 	shown := ""
-	if n := len(r.Figures) + len(r.Commands) + len(r.Notebooks); n > 0 {
-		shown = fmt.Sprintf("%d figures, %d commands and %d notebooks are shown next to the answer.", len(r.Figures), len(r.Commands), len(r.Notebooks))
+	if n := len(r.Figures) + len(r.Commands); n > 0 {
+		shown = fmt.Sprintf("%d figures and %d commands are shown next to the answer.", len(r.Figures), len(r.Commands))
 	}
 	return request(role, "Task", r.Task, "This step", r.Step.Objective, "Steps that were done", strings.Join(r.Done, "\n"), "What was found", found.String(),
 		"What is missing", strings.Join(r.Missing, "\n"), "Shown beside it", shown, "Date", r.Time.Format("Monday, 2 January 2006"), "Conversation", history(r.Messages))

@@ -55,7 +55,7 @@ func TestSteps_FailureNextToASuccessIsStoredOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		runs := map[string]int{}
-		work := capabilities.Func(capabilities.Info{Name: "work", Description: "d", Retry: agent.RetryPolicy{Attempts: 3, Delay: 1, Backoff: 2}}, func(_ context.Context, c *capabilities.Call) error {
+		work := capabilities.Func(capabilities.Info{Name: "work", Description: "d", Retry: graph.Retry{Attempts: 3, Initial: time.Second}}, func(_ context.Context, c *capabilities.Call) error {
 			mu.Lock()
 			runs[c.Step.ContextKey]++
 			mu.Unlock()
@@ -88,7 +88,7 @@ func TestRetryWait_ContinuesInAnotherProcess(t *testing.T) {
 			}
 			return turn.Task{Text: "x"}, nil
 		}
-		c.Retry = map[string]agent.RetryPolicy{agent.ToExtraction: {Attempts: 2, Delay: 60}}
+		c.Retry = map[string]graph.Retry{agent.ToExtraction: {Attempts: 2, Initial: time.Minute}}
 		store := &checkpoint.Memory{}
 		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 		defer cancel()
@@ -264,7 +264,7 @@ func TestEveryMistakeInAConfigurationIsReported(t *testing.T) {
 		Manager:      manager(t),
 		Capabilities: registry(t, capabilities.Func(capabilities.Info{Name: "router", Description: "d", Provides: []string{"SNOW"}}, func(context.Context, *capabilities.Call) error { return nil })),
 		Sources:      []turn.Source{{}}, SourcesWithin: -1, ApprovalWithin: -1, ExplainWithin: -1,
-		Retry:          map[string]agent.RetryPolicy{"find": {}, agent.ToError: {Attempts: -1}},
+		Retry:          map[string]graph.Retry{"find": {}, agent.ToError: {Attempts: -1}},
 		OnRejectedPlan: "sulk",
 	})
 	if err == nil {

@@ -27,14 +27,14 @@ func (t *Turn) orchestrate(ctx context.Context, s *agent.State) error {
 	if err := t.emitStatus(ctx, s, agent.ToOrchestrator, "Planning…", phase(3)); err != nil {
 		return err
 	}
-	task, ok := t.m.CurrentTask(s)
+	task, ok := s.Task.Current.Lookup()
 	if !ok {
 		return errNoTask
 	}
 	if s.Planning.ActiveCapabilities.Len() == 0 {
 		return agent.Failed(agent.Reclassification, errors.New("turn: no capability is active"))
 	}
-	known := t.m.Contexts(s)
+	known := t.m.LoadContexts(s)
 	p, err := t.cfg.Plan(ctx, PlanRequest{
 		Task:     Task{task, s.Task.DependsOnChatHistory.Get(), s.Task.DependsOnUserMemory.Get()},
 		Messages: s.Messages.Slice(), Capabilities: t.reg.Guided(t.active(s)...),

@@ -23,11 +23,11 @@ func (t *Turn) extract(ctx context.Context, s *agent.State) error {
 	if err := t.emitStatus(ctx, s, agent.ToExtraction, "Extracting the task…", phase(1)); err != nil {
 		return err
 	}
-	query, _ := t.m.UserQuery(s)
+	query, _ := s.UserQuery()
 	r := ExtractRequest{Messages: s.Messages.Slice(), Query: query, Previous: previous(s, agent.ToExtraction)}
 	for _, got := range t.retrieve(ctx, r) {
 		if got.Err != nil {
-			t.m.Status(s, agent.StatusUpdate{Message: fmt.Sprintf("source %q: %v", got.Source, got.Err), Node: agent.ToExtraction})
+			t.m.Display(s).Status(agent.StatusUpdate{Message: fmt.Sprintf("source %q: %v", got.Source, got.Err), Node: agent.ToExtraction})
 			continue
 		}
 		r.Retrieved = append(r.Retrieved, got)
@@ -78,7 +78,7 @@ func (t *Turn) classify(ctx context.Context, s *agent.State) error {
 	if err := t.emitStatus(ctx, s, agent.ToClassifier, "Choosing capabilities…", phase(2)); err != nil {
 		return err
 	}
-	task, ok := t.m.CurrentTask(s)
+	task, ok := s.Task.Current.Lookup()
 	if !ok {
 		return errNoTask
 	}
@@ -145,7 +145,7 @@ func (t *Turn) match(ctx context.Context, s *agent.State, task string) (chosen [
 	for i, info := range infos {
 		switch {
 		case errs[i] != nil:
-			t.m.Status(s, agent.StatusUpdate{Message: fmt.Sprintf("whether %q matches: %v; assuming no", info.Name, errs[i]), Node: agent.ToClassifier})
+			t.m.Display(s).Status(agent.StatusUpdate{Message: fmt.Sprintf("whether %q matches: %v; assuming no", info.Name, errs[i]), Node: agent.ToClassifier})
 		case wanted[i]:
 			chosen = append(chosen, info.Name)
 		}

@@ -32,13 +32,13 @@ func (t *Turn) Error(ctx context.Context, s *agent.State) error {
 			text += "\n\n" + more
 		}
 	}
-	return t.m.ResponseUpdate(s, strings.ToValidUTF8(text, "�"))
+	return t.m.Respond(s, strings.ToValidUTF8(text, "�"))
 }
 
 // Report describes why the turn failed or was rejected.
 func (t *Turn) Report(s *agent.State) Report {
 	f := s.Control.ErrorInfo.Get()
-	task, _ := t.m.CurrentTask(s)
+	task, _ := s.Task.Current.Lookup()
 	r := Report{
 		Time: t.m.Clock(), Rejected: f.Rejected, Severity: cmp.Or(f.Severity, agent.Critical), Task: task, Node: cmp.Or(f.Node, ToRouter),
 		Message: cmp.Or(f.UserMessage, f.Error), Details: f.Error, Reason: cmp.Or(f.Metadata["reason"], f.UserMessage, f.Error, "something failed without an error message"),
@@ -56,10 +56,10 @@ func (t *Turn) Report(s *agent.State) Report {
 // steps returns the steps of the plan that are done and those that are not, one line each. It
 // leaves out rejected steps and the step that ends the turn.
 func (t *Turn) steps(s *agent.State) (done, left []string) {
-	p, _ := t.m.Plan(s)
+	p, _ := s.Planning.Plan()
 	for i, step := range p.Steps {
 		line := fmt.Sprintf("Step %d: %s", i+1, cmp.Or(step.Objective, step.Capability))
-		switch r := t.m.Result(s, i); {
+		switch r := t.m.Steps(s).Result(i); {
 		case r.Done():
 			done = append(done, line)
 		case slices.Contains(terminals(), step.Capability), t.refused(s, step.ResultKey(i), r):

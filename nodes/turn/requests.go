@@ -65,10 +65,9 @@ type AnswerRequest struct {
 	Missing  []string        // inputs of the step that are missing or unreadable, and why
 	Done     []string        // the steps that have a result, one line each
 	// These are shown next to the answer.
-	Figures   []agent.Figure
-	Commands  []agent.Command
-	Notebooks []agent.Notebook
-	Time      time.Time
+	Figures  []agent.Figure
+	Commands []agent.Command
+	Time     time.Time
 }
 
 // Clarification has questions to the user.

@@ -15,17 +15,17 @@ import (
 func TestAnswer_GetsNotebooks(t *testing.T) {
 	c := config(t)
 	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "note", Description: "writes a notebook"}, func(_ context.Context, c *capabilities.Call) error {
-		c.Manager.RegisterNotebook(c.State, agent.Notebook{Capability: "note", Link: "http://notes/1"})
+		c.Manager.Display(c.State).Command(agent.Command{Capability: "note", URI: "http://notes/1", Type: "notebook"})
 		return nil
 	}))
 	c.Plan = script[turn.PlanRequest](t, gives(plans(agent.Step{Capability: "note"}, agent.Step{Capability: agent.ToRespond})))
-	var shown []agent.Notebook
+	var shown []agent.Command
 	c.Answer = func(_ context.Context, r turn.AnswerRequest) (string, error) {
-		shown = r.Notebooks
+		shown = r.Commands
 		return "see there", nil
 	}
 	res := say(t, compile(t, c, &checkpoint.Memory{}), "t1", "note it")
-	if len(shown) != 1 || shown[0].Link != "http://notes/1" || res.State.UI.CapturedNotebooks.Len() != 1 {
+	if len(shown) != 1 || shown[0].URI != "http://notes/1" || res.State.UI.LaunchableCommands.Len() != 1 {
 		t.Errorf("rule: a notebook is shown next to the answer\n got: %+v", shown)
 	}
 }

@@ -46,13 +46,13 @@ func (t *Turn) finish(ctx context.Context, s *agent.State, node string, say func
 	}
 	result := agent.StepResult{Success: err == nil}
 	if text = strings.ToValidUTF8(strings.TrimSpace(text), "�"); err != nil || text == "" {
-		f := t.failure(inner, node, fmt.Errorf("turn: no answer could be made: %w", orEmpty(err)))
+		f := t.failure(inner, s, node, fmt.Errorf("turn: no answer could be made: %w", orEmpty(err)))
 		result = agent.StepResult{Failure: &f}
 		text = apology(r, f)
-		t.m.NodeFailed(s, f)
+		s.Control.Fail(f)
 	}
 	if i >= 0 {
-		if err := t.m.Note(s, i, result); err != nil {
+		if err := t.m.Steps(s).Record(i, result); err != nil {
 			return err
 		}
 		if result.Success {
@@ -60,7 +60,7 @@ func (t *Turn) finish(ctx context.Context, s *agent.State, node string, say func
 		}
 	}
 	if r.ID == "" {
-		return t.m.ResponseUpdate(s, text)
+		return t.m.Respond(s, text)
 	}
 	said := message.Assistant(text)
 	said.ID, said.Created = r.ID, t.m.Clock().Round(0)
@@ -76,11 +76,11 @@ func orEmpty(err error) error {
 
 // last returns the step that ends the turn and its index, or -1 without a plan.
 func (t *Turn) last(s *agent.State) (agent.Step, int) {
-	due := t.m.Due(s)
+	due := t.m.Steps(s).Due()
 	if len(due) == 0 {
 		return agent.Step{}, -1
 	}
-	step, err := t.m.StepAt(s, due[0])
+	step, err := s.Planning.Step(due[0])
 	if err != nil {
 		return agent.Step{}, -1
 	}
@@ -88,10 +88,10 @@ func (t *Turn) last(s *agent.State) (agent.Step, int) {
 }
 
 func (t *Turn) answerRequest(s *agent.State, step agent.Step) AnswerRequest {
-	task, _ := t.m.CurrentTask(s)
+	task, _ := s.Task.Current.Lookup()
 	r := AnswerRequest{
-		Mode: Specific, Task: task, Messages: s.Messages.Slice(), Step: step, Done: t.m.StepsSummary(s), Time: t.m.Clock(),
-		Figures: s.UI.CapturedFigures.Slice(), Commands: s.UI.LaunchableCommands.Slice(), Notebooks: s.UI.CapturedNotebooks.Slice(),
+		Mode: Specific, Task: task, Messages: s.Messages.Slice(), Step: step, Done: t.m.Steps(s).Summary(), Time: t.m.Clock(),
+		Figures: s.UI.CapturedFigures.Slice(), Commands: s.UI.LaunchableCommands.Slice(),
 	}
 	refs := step.Inputs
 	if len(refs) == 0 {
@@ -100,7 +100,7 @@ func (t *Turn) answerRequest(s *agent.State, step agent.Step) AnswerRequest {
 	if len(refs) == 0 {
 		r.Mode = Conversational
 	}
-	known := t.m.Contexts(s)
+	known := t.m.LoadContexts(s)
 	for _, ref := range refs {
 		got, err := known.Summaries(agent.InputList{ref})
 		if err != nil {
@@ -114,9 +114,9 @@ func (t *Turn) answerRequest(s *agent.State, step agent.Step) AnswerRequest {
 
 // found returns the contexts that the steps of this turn made.
 func (t *Turn) found(s *agent.State) (refs agent.InputList) {
-	p, _ := t.m.Plan(s)
+	p, _ := s.Planning.Plan()
 	for i, step := range p.Steps {
-		if !t.m.Result(s, i).Success || step.ContextKey == "" {
+		if !t.m.Steps(s).Result(i).Success || step.ContextKey == "" {
 			continue
 		}
 		for _, typ := range s.Context.Types() {

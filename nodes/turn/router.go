@@ -22,7 +22,7 @@ func (t *Turn) Router(ctx context.Context, s *agent.State) (graph.Command, error
 			return graph.Command{}, err
 		}
 	}
-	t.m.Settle(s)
+	t.m.Steps(s).Settle()
 	d := agent.Route(s, agent.Turn{Settings: t.settings(s), Known: t.known, Elapsed: t.elapsed(s)})
 	if err := pause(ctx, t.remainingWait(s, d.Delay)); err != nil {
 		return graph.Command{}, err
@@ -61,8 +61,8 @@ func (t *Turn) remainingWait(s *agent.State, wait time.Duration) time.Duration {
 // send starts a task for each step that is due, except a step that ends the turn.
 func (t *Turn) send(s *agent.State) (c graph.Command, sent bool) {
 	var running []int
-	for _, i := range t.m.Due(s) {
-		step, _ := t.m.StepAt(s, i)
+	for _, i := range t.m.Steps(s).Due() {
+		step, _ := s.Planning.Step(i)
 		if _, ok := t.reg.Get(step.Capability); ok {
 			c = c.Send(step.Capability, i)
 			running = append(running, i)
@@ -78,7 +78,7 @@ func (t *Turn) send(s *agent.State) (c graph.Command, sent bool) {
 func (t *Turn) setEndReason(s *agent.State, reason string) {
 	f, ok := failed(s)
 	if !ok {
-		t.m.NodeFailed(s, agent.Failure{Node: ToRouter, Severity: agent.Critical, UserMessage: reason, Error: reason})
+		s.Control.Fail(agent.Failure{Node: ToRouter, Severity: agent.Critical, UserMessage: reason, Error: reason, Time: t.m.Clock().Round(0)})
 		return
 	}
 	more := map[string]string{"reason": reason}

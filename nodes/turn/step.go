@@ -16,12 +16,12 @@ import (
 // result, and stores an approval that it asks for as a request, for the approval node. It writes
 // nothing that another step of the same wave writes.
 func (t *Turn) Step(ctx context.Context, s *agent.State, i int) error {
-	step, err := t.m.StepAt(s, i)
+	step, err := s.Planning.Step(i)
 	if err != nil {
 		return err
 	}
 	key := step.ResultKey(i)
-	p, _ := t.m.Plan(s)
+	p, _ := s.Planning.Plan()
 	if err := graph.Emit(ctx, agent.StatusUpdate{
 		Message: "Executing " + step.Capability + "…", Node: step.Capability, Time: t.m.Clock().Round(0),
 		Metadata: stepMetadata(i, len(p.Steps), decisions(s, key)),
@@ -39,12 +39,12 @@ func (t *Turn) Step(ctx context.Context, s *agent.State, i int) error {
 	case isRunError(ctx, err):
 		return err
 	default: // the time limit, or a panic
-		f := t.failure(inner, step.Capability, err)
-		if err := t.m.Note(s, i, agent.StepResult{Failure: &f}); err != nil {
+		f := t.failure(inner, s, step.Capability, err)
+		if err := t.m.Steps(s).Record(i, agent.StepResult{Failure: &f}); err != nil {
 			return err
 		}
 	}
-	r := t.m.Result(s, i)
+	r := t.m.Steps(s).Result(i)
 	if all := editsOf(s, key); len(all) > 0 && r.Success {
 		r.Edits = all
 		s.Execution.StepResults.Put(key, r)
@@ -86,7 +86,7 @@ func (t *Turn) request(s *agent.State, i int, key string, needed *capabilities.A
 	id := requestID(key, needed.ID)
 	if old, ok := s.Execution.PendingApprovals.Lookup(id); ok && old.Decided {
 		forget(s, key)
-		return t.m.Note(s, i, agent.StepResult{Failure: &agent.Failure{
+		return t.m.Steps(s).Record(i, agent.StepResult{Failure: &agent.Failure{
 			Node: needed.Request.Capability, Severity: agent.Critical, Error: fmt.Sprintf("it ignores the decision about %s", id),
 		}})
 	}

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/capabilities"
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/agent"
 )
 
@@ -17,7 +19,7 @@ import (
 // function has the severity set with [agent.Failed], or else that of [agent.SeverityOf].
 type Config struct {
 	// Manager reads and writes the state, and must have Types. A nil Clock is time.Now.
-	Manager agent.Manager
+	Manager agent.StateManager
 	// Capabilities are what the agent can do. An agent with nil can only talk.
 	Capabilities *capabilities.Registry
 
@@ -43,8 +45,8 @@ type Config struct {
 	SourcesWithin time.Duration
 
 	// Retry has the retry policies of nodes that are not capabilities, by name. Nodes that are not
-	// in it have defaults of their own.
-	Retry map[string]agent.RetryPolicy
+	// in it have defaults of their own. A MaxAfter of 0 means an hour.
+	Retry map[string]graph.Retry
 	// OnRejectedPlan is what happens when a person rejects a plan in planning mode. The zero value
 	// ends the turn with an explanation; SkipStep answers without a plan.
 	OnRejectedPlan capabilities.Rejection
@@ -60,7 +62,7 @@ type Config struct {
 // in a graph. It is safe for concurrent use.
 type Turn struct {
 	cfg Config
-	m   agent.Manager
+	m   agent.StateManager
 	reg *capabilities.Registry
 }
 
@@ -93,10 +95,10 @@ func New(cfg Config) (*Turn, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Retry)) {
-		if p := cfg.Retry[name]; !slices.Contains(NodeNames(), name) {
+		if err := cfg.Retry[name].Check(); !slices.Contains(NodeNames(), name) {
 			fail("Retry must name one of the nodes %v (got %q)", NodeNames(), name)
-		} else if p.Attempts < 0 || !(p.Delay >= 0) || !(p.Backoff >= 0) {
-			fail("the retry policy of %q must not be negative (got %+v)", name, p)
+		} else if err != nil {
+			fail("the retry policy of %q: %w", name, err)
 		}
 	}
 	for i, s := range cfg.Sources {
@@ -113,7 +115,7 @@ func New(cfg Config) (*Turn, error) {
 	return &Turn{withRules(cfg), withClock(cfg.Manager), cfg.Capabilities}, nil
 }
 
-func withClock(m agent.Manager) agent.Manager {
+func withClock(m agent.StateManager) agent.StateManager {
 	if m.Clock == nil {
 		m.Clock = time.Now
 	}
@@ -121,7 +123,7 @@ func withClock(m agent.Manager) agent.Manager {
 }
 
 // Manager returns the manager that the nodes use.
-func (t *Turn) Manager() agent.Manager { return t.m }
+func (t *Turn) Manager() agent.StateManager { return t.m }
 
 // known reports whether the router can go to a node of this name.
 func (t *Turn) known(name string) bool {
@@ -130,17 +132,19 @@ func (t *Turn) known(name string) bool {
 }
 
 // retries are the policies of the nodes that are not capabilities.
-var retries = map[string]agent.RetryPolicy{
-	agent.ToExtraction:   {Attempts: 3, Delay: 1, Backoff: 1.5},
-	agent.ToClassifier:   {Attempts: 4, Delay: 1, Backoff: 1.8},
-	agent.ToOrchestrator: {Attempts: 4, Delay: 2, Backoff: 2},
-	agent.ToRespond:      {Attempts: 2, Delay: 1},
-	agent.ToClarify:      {Attempts: 2, Delay: 1},
+var retries = map[string]graph.Retry{
+	agent.ToExtraction:   {Attempts: 3, Initial: time.Second, Multiplier: 1.5},
+	agent.ToClassifier:   {Attempts: 4, Initial: time.Second, Multiplier: 1.8},
+	agent.ToOrchestrator: {Attempts: 4, Initial: 2 * time.Second},
+	agent.ToRespond:      {Attempts: 2, Initial: time.Second},
+	agent.ToClarify:      {Attempts: 2, Initial: time.Second},
 }
 
-func (t *Turn) retry(node string) agent.RetryPolicy {
-	if p, ok := t.cfg.Retry[node]; ok {
-		return p
+func (t *Turn) retry(node string) graph.Retry {
+	p, ok := t.cfg.Retry[node]
+	if !ok {
+		p = retries[node]
 	}
-	return retries[node]
+	p.MaxAfter = cmp.Or(p.MaxAfter, time.Hour)
+	return p
 }

@@ -64,11 +64,11 @@ func contains(t testing.TB, text string, want ...string) {
 	}
 }
 
-func manager(t testing.TB) agent.Manager {
+func manager(t testing.TB) agent.StateManager {
 	t.Helper()
 	types, err := agent.NewTypes(agent.TypeOf[Rain](), agent.TypeOf[Picture]())
 	must(t, err)
-	return agent.Manager{Types: types, Clock: func() time.Time { return noon }}
+	return agent.StateManager{Types: types, Clock: func() time.Time { return noon }}
 }
 
 func registry(t testing.TB, all ...capabilities.Capability) *capabilities.Registry {

@@ -36,7 +36,7 @@ func TestAMissingInputIsAClassifiedFailure(t *testing.T) {
 // Requirement: nothing counts the attempts of a step
 func TestACapabilityFallsBackAfterItsFailures(t *testing.T) {
 	c := config(t)
-	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d", Provides: []string{"RAIN"}, Retry: agent.RetryPolicy{Attempts: 5}},
+	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d", Provides: []string{"RAIN"}, Retry: graph.Retry{Attempts: 5, Initial: graph.NoWait}},
 		func(_ context.Context, c *capabilities.Call) error {
 			if c.State.Control.CurrentStepRetryCount.Get() != c.Attempt-1 {
 				return fmt.Errorf("attempt %d of a step that failed %d times", c.Attempt, c.State.Control.CurrentStepRetryCount.Get())
@@ -55,7 +55,7 @@ func TestATurnFromTheGatewayToAllContextsOfAType(t *testing.T) {
 	must(t, err)
 	res, err := g.Graph.Invoke(t.Context(), a.Input, graph.RunOptions{Thread: a.Thread})
 	must(t, err)
-	all, err := agent.All[Rain](g.Manager.Contexts(&res.State))
+	all, err := agent.All[Rain](g.Manager.LoadContexts(&res.State))
 	must(t, err)
 	same(t, "rain", all["find"].Column, "column find")
 }
@@ -102,8 +102,8 @@ func TestTurn_EndsUnderAnyMixOfFailures(t *testing.T) {
 		for _, plan := range ways {
 			for _, step := range ways {
 				c := config(t)
-				once := agent.RetryPolicy{Attempts: 2}
-				c.Retry = map[string]agent.RetryPolicy{agent.ToExtraction: once, agent.ToClassifier: once, agent.ToOrchestrator: once, agent.ToRespond: once}
+				once := graph.Retry{Attempts: 2, Initial: graph.NoWait}
+				c.Retry = map[string]graph.Retry{agent.ToExtraction: once, agent.ToClassifier: once, agent.ToOrchestrator: once, agent.ToRespond: once}
 				c.Extract = func(context.Context, turn.ExtractRequest) (turn.Task, error) {
 					return turn.Task{Text: "x"}, fail(extract)
 				}
@@ -139,7 +139,7 @@ func FuzzMessages(f *testing.F) {
 	}
 	types, err := agent.NewTypes()
 	must(f, err)
-	c := turn.Config{Manager: agent.Manager{Types: types}}
+	c := turn.Config{Manager: agent.StateManager{Types: types}}
 	g := turn.NewAgent(compile(f, c, nil), c.Manager)
 	f.Fuzz(func(t *testing.T, text string) {
 		a, err := g.Read(t.Context(), "", text)
@@ -155,7 +155,7 @@ func FuzzMessages(f *testing.F) {
 		if strings.HasPrefix(trimmed, "/") || strings.HasPrefix(trimmed, "--") {
 			return
 		}
-		query, _ := g.Manager.UserQuery(&a.Input)
+		query, _ := a.Input.UserQuery()
 		if err != nil || query != trimmed || (a.Kind == turn.Begin) != (trimmed != "") {
 			t.Errorf("%q: got %s of %q, %v", text, a.Kind, query, err)
 		}

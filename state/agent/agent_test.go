@@ -50,11 +50,11 @@ func (Impostor) ContextType() string { return "PV_ADDRESSES" }
 
 var noon = time.Date(2026, 5, 6, 12, 0, 0, 7, time.UTC)
 
-func manager(t testing.TB) agent.Manager {
+func manager(t testing.TB) agent.StateManager {
 	t.Helper()
 	types, err := agent.NewTypes(agent.TypeOf[PVAddresses](), agent.TypeOf[*Analysis]())
 	must(t, err)
-	return agent.Manager{Types: types, Clock: func() time.Time { return noon }, Run: "run-1"}
+	return agent.StateManager{Types: types, Clock: func() time.Time { return noon }, Run: "run-1"}
 }
 
 func must(t testing.TB, err error) {

@@ -82,7 +82,7 @@ func TestCreateFresh_HasOneMessageAndDefaults(t *testing.T) {
 	same(t, "created", msg.Created, noon)
 	same(t, "contexts", s.Context.Len(), 0)
 	sameList(t, "written", written(&s), []string{"messages", "agent_control"})
-	same(t, "index", m.StepIndex(&s), 0)
+	same(t, "index", s.Planning.CurrentStepIndex.Get(), 0)
 }
 
 func TestCreateFresh_CarriesOnlyContext(t *testing.T) {
@@ -109,7 +109,7 @@ func TestCreateFresh_SharesNoMemory(t *testing.T) {
 	must(t, m.StoreContext(&s, "PV_ADDRESSES", "k", PVAddresses{PVs: []string{"b"}}))
 	s.Context.Clear("PV_ADDRESSES")
 	same(t, "prior", prior.Context.String(), `{"PV_ADDRESSES":{"k":{"pvs":["a"]}}}`)
-	pvs, err := agent.Get[PVAddresses](m.Contexts(&prior), "k")
+	pvs, err := agent.Get[PVAddresses](m.LoadContexts(&prior), "k")
 	must(t, err)
 	pvs.PVs[0] = "changed"
 	same(t, "prior", prior.Context.String(), `{"PV_ADDRESSES":{"k":{"pvs":["a"]}}}`)
@@ -139,7 +139,7 @@ func TestStoreContext_ChecksTheType(t *testing.T) {
 		t.Errorf("a refused context was stored: %s", s.Context)
 	}
 	var warned []error
-	open := agent.Manager{Warn: func(err error) { warned = append(warned, err) }}
+	open := agent.StateManager{Warn: func(err error) { warned = append(warned, err) }}
 	must(t, open.StoreContext(&s, "STRAY", "k", Stray{}))
 	if len(warned) != 1 {
 		t.Fatalf("got the warnings %v, want one", warned)
@@ -149,7 +149,7 @@ func TestStoreContext_ChecksTheType(t *testing.T) {
 }
 
 func TestStoreContext_RejectsEmptyNames(t *testing.T) {
-	var m agent.Manager
+	var m agent.StateManager
 	var s agent.State
 	wants(t, m.StoreContext(&s, "", "k", Stray{}), state.ErrContextName)
 	wants(t, m.StoreContext(&s, "STRAY", "", Stray{}), state.ErrContextName)
@@ -164,7 +164,7 @@ func TestStoreContext_ReplacesSameKey(t *testing.T) {
 	for _, w := range []struct{ key, pv string }{{"a", "1"}, {"b", "2"}, {"a", "3"}} {
 		must(t, m.StoreContext(&s, "PV_ADDRESSES", w.key, PVAddresses{PVs: []string{w.pv}}))
 	}
-	all, err := agent.All[PVAddresses](m.Contexts(&s))
+	all, err := agent.All[PVAddresses](m.LoadContexts(&s))
 	must(t, err)
 	same(t, "entries", len(all), 2)
 	same(t, "a", all["a"].PVs[0], "3")
@@ -175,7 +175,7 @@ func TestContexts_TypedAccess(t *testing.T) {
 	m := manager(t)
 	var s agent.State
 	must(t, m.StoreContext(&s, "ANALYSIS_RESULTS", "k", &Analysis{Text: "flat"}))
-	c := m.Contexts(&s)
+	c := m.LoadContexts(&s)
 	a, err := agent.Get[*Analysis](c, "k")
 	must(t, err)
 	same(t, "text", a.Text, "flat")
@@ -189,7 +189,7 @@ func TestContexts_TypedAccess(t *testing.T) {
 func TestContexts_DistinguishesErrors(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"PV_ADDRESSES":{"bad":{"pvs":7},"good":{}},"STRAY":{"k":{"N":1}}}`)}
-	c := m.Contexts(&s)
+	c := m.LoadContexts(&s)
 	_, err := agent.Get[PVAddresses](c, "missing")
 	wants(t, err, agent.ErrNotFound, "PV_ADDRESSES.missing", "bad, good")
 	_, err = agent.Get[Stray](c, "k")
@@ -203,7 +203,7 @@ func TestContexts_DistinguishesErrors(t *testing.T) {
 func TestContexts_CachesDecodedValues(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"ANALYSIS_RESULTS":{"k":{"analysis":"one"}}}`)}
-	c := m.Contexts(&s)
+	c := m.LoadContexts(&s)
 	get := func() *Analysis {
 		a, err := agent.Get[*Analysis](c, "k")
 		must(t, err)
@@ -227,14 +227,14 @@ func TestContexts_CachesDecodedValues(t *testing.T) {
 func TestAll_ReturnsContextsOfType(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"PV_ADDRESSES":{"a":{"pvs":["1"]},"b":{"pvs":["2"]},"bad":{"pvs":7}}}`)}
-	all, err := agent.All[PVAddresses](m.Contexts(&s))
+	all, err := agent.All[PVAddresses](m.LoadContexts(&s))
 	wants(t, err, agent.ErrCorrupt, "PV_ADDRESSES.bad")
 	same(t, "readable ones", len(all), 2)
-	none, err := agent.All[Stray](m.Contexts(&s))
+	none, err := agent.All[Stray](m.LoadContexts(&s))
 	must(t, err)
 	same(t, "of an unknown type", len(none), 0)
 	s.Context = contexts(t, `{"STRAY":{"k":{}}}`)
-	_, err = agent.All[Stray](m.Contexts(&s))
+	_, err = agent.All[Stray](m.LoadContexts(&s))
 	wants(t, err, agent.ErrUnknownType) // to return none would hide it
 }
 
@@ -243,7 +243,7 @@ func TestInputs_InPlanOrder(t *testing.T) {
 	s := agent.State{Context: contexts(t, `{"PV_ADDRESSES":{"a":{"pvs":["1"]},"b":{"pvs":["2"]}},"ANALYSIS_RESULTS":{"x":{"analysis":"t"}}}`)}
 	var step agent.Step
 	decode(t, `{"inputs":[{"PV_ADDRESSES":"b"},{"ANALYSIS_RESULTS":"x"},{"PV_ADDRESSES":"a"}]}`, &step)
-	c := m.Contexts(&s)
+	c := m.LoadContexts(&s)
 	pvs, err := agent.Inputs[PVAddresses](c, step)
 	must(t, err)
 	var keys []string
@@ -264,7 +264,7 @@ func TestInputs_MissingIsAnError(t *testing.T) {
 	m := manager(t)
 	var s agent.State
 	step := agent.Step{Inputs: agent.InputList{ref("PV_ADDRESSES", "gone"), ref("PV_ADDRESSES", "lost")}}
-	c := m.Contexts(&s)
+	c := m.LoadContexts(&s)
 	_, err := agent.Inputs[PVAddresses](c, step)
 	wants(t, err, agent.ErrNotFound, "PV_ADDRESSES.gone", "PV_ADDRESSES.lost")
 	same(t, "severity", agent.SeverityOf(err), agent.Replanning)
@@ -302,7 +302,7 @@ func TestContext_TypedFieldsRoundTrip(t *testing.T) {
 		return m.StoreContext(s, "PV_ADDRESSES", "k", want)
 	}), m.CreateFresh("x", nil))
 	end := invoke(t, chain(t, store, nothing), m.CreateFresh("y", nil))
-	got, err := agent.Get[PVAddresses](m.Contexts(&end), "k")
+	got, err := agent.Get[PVAddresses](m.LoadContexts(&end), "k")
 	must(t, err)
 	sameList(t, "pvs", got.PVs, want.PVs)
 	same(t, "description", got.Description, want.Description)

@@ -10,11 +10,11 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// Contexts provides typed access to the contexts of a state: see [Manager.Contexts]. Each call
-// reads the current state. Contexts caches decoded values, so callers must not modify them. A
+// Contexts provides typed access to the contexts of a state: see [StateManager.LoadContexts]. Each
+// call reads the current state. Contexts caches decoded values, so callers must not modify them. A
 // Contexts is for one task and is not safe for concurrent use.
 type Contexts struct {
-	m     Manager
+	m     StateManager
 	s     *State
 	data  *state.ContextData // of s
 	cache map[state.ContextRef]decoded
@@ -131,8 +131,8 @@ func (c *Contexts) get(ref state.ContextRef) (k Keyed[Context], err error) {
 	return Keyed[Context]{ref, d.v, e.Meta}, nil
 }
 
-// Store stores v under the context key of a step, as [Manager.StoreOutput] does. Later reads return
-// v itself.
+// Store stores v under the context key of a step, as [StateManager.StoreOutput] does. Later reads
+// return v itself.
 func (c *Contexts) Store(step Step, v Context) error {
 	if err := c.m.StoreOutput(c.s, step, v); err != nil {
 		return err

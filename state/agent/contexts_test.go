@@ -43,7 +43,7 @@ func TestNewTypes_ReportsAllMistakes(t *testing.T) {
 func TestConstrain_HardWithoutInputsFails(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"PV_ADDRESSES":{"k":{}}}`)}
-	c := m.Contexts(&s)
+	c := m.LoadContexts(&s)
 	for _, in := range []agent.InputList{nil, {}} {
 		for _, mode := range []agent.Mode{agent.Hard, agent.Soft} {
 			_, err := c.Extract(agent.Step{Inputs: in}, mode, "PV_ADDRESSES")
@@ -64,7 +64,7 @@ func TestConstrain_HardWithoutInputsFails(t *testing.T) {
 func TestInputList_NilEqualsEmpty(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"PV_ADDRESSES":{"k":{}}}`)}
-	c := m.Contexts(&s)
+	c := m.LoadContexts(&s)
 	for _, in := range []agent.InputList{nil, {}} {
 		all, err := c.Summaries(in)
 		must(t, err)
@@ -78,7 +78,7 @@ func TestInputList_NilEqualsEmpty(t *testing.T) {
 func TestSummaries_ReturnsOnlyRefs(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"ANALYSIS_RESULTS":{"x":{"analysis":"flat"}},"PV_ADDRESSES":{"a":{"pvs":["1"]},"b":{"pvs":["2","3"],"_meta":{"task_objective":"find"}}},"STRAY":{"k":{}}}`)}
-	c := m.Contexts(&s)
+	c := m.LoadContexts(&s)
 	all, err := c.Summaries(agent.InputList{ref("PV_ADDRESSES", "b"), ref("PV_ADDRESSES", "a"), ref("ANALYSIS_RESULTS", "x")})
 	must(t, err)
 	data, err := json.Marshal(all)
@@ -95,7 +95,7 @@ func TestSummaries_ReturnsOnlyRefs(t *testing.T) {
 func TestStoreContext_RejectsValueWithoutJSON(t *testing.T) {
 	types, err := agent.NewTypes(agent.TypeOf[loose]())
 	must(t, err)
-	m := agent.Manager{Types: types}
+	m := agent.StateManager{Types: types}
 	g := chain(t, &checkpoint.Memory{}, func(_ context.Context, s *agent.State) error {
 		return m.StoreContext(s, "LOOSE", "k", loose{func() {}})
 	})
@@ -141,7 +141,7 @@ func object(n int) string {
 func TestContexts_Describe(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"ANALYSIS_RESULTS":{"bad":{"analysis":7}},"PV_ADDRESSES":{"k":{"_meta":{"task_objective":"find"}}},"STRAY":{"k":{"n":1}}}`)}
-	c := m.Contexts(&s)
+	c := m.LoadContexts(&s)
 	got := c.Describe()
 	for _, want := range []string{"PV_ADDRESSES.k (find):\n", `"access_pattern": "k.pvs"`, "ANALYSIS_RESULTS.bad:\n", "cannot be read", "STRAY.k:\n", `"n": 1`} {
 		if !strings.Contains(got, want) {
@@ -152,13 +152,13 @@ func TestContexts_Describe(t *testing.T) {
 		t.Errorf("got %s", some)
 	}
 	same(t, "of a type without contexts", c.Describe("OTHER"), "No relevant context data available for OTHER.")
-	same(t, "of nothing", m.Contexts(&agent.State{}).Describe("OTHER"), "No context data available.")
+	same(t, "of nothing", m.LoadContexts(&agent.State{}).Describe("OTHER"), "No context data available.")
 }
 
 func TestContexts_FieldByPath(t *testing.T) {
 	m := manager(t)
 	s := agent.State{Context: contexts(t, `{"STRAY":{"k":{"a":{"b":[1,"two"]}}}}`)}
-	c := m.Contexts(&s)
+	c := m.LoadContexts(&s)
 	r, err := c.Field(ref("STRAY", "k"), "a.b.1")
 	must(t, err)
 	same(t, "field", r.String(), "two")

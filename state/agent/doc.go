@@ -14,10 +14,10 @@
 //	func (Rainfall) ContextType() string { return "RAINFALL" }
 //
 //	types, err := agent.NewTypes(agent.TypeOf[Rainfall]())
-//	m := agent.Manager{Types: types, Clock: time.Now}
+//	m := agent.StateManager{Types: types, Clock: time.Now}
 //
 //	func find(ctx context.Context, s *Station) error {
-//		step, err := m.CurrentStep(&s.State)
+//		step, err := s.State.Planning.CurrentStep()
 //		if err != nil {
 //			return err
 //		}
@@ -30,15 +30,17 @@
 //     [Approval], [Control], [UI]. Messages, contexts and the fields named session belong to the
 //     thread. All other fields belong to the turn: the runtime resets them when a new input starts
 //     a turn.
-//   - A [Manager] reads and writes a State. [Manager.CreateFresh] starts a turn,
-//     [Manager.StoreContext] stores a context, [Manager.CurrentStep] returns the step to run, and
-//     [Manager.StepDone] and [Manager.StepFailed] record its result.
+//   - A [StateManager] reads and writes a State. [StateManager.CreateFresh] starts a turn, and
+//     [StateManager.StoreContext] stores a context.
 //   - A [Context] is a typed piece of knowledge. [Types] registers each type once. [Contexts] reads
 //     them: [Get] returns one, [All] those of a type, and [Inputs] those that a step names, in the
 //     order of the plan.
 //   - A [Plan] is a list of [Step] values or, with DependsOn, a graph of them. [Plan.Validate]
-//     reports all problems, and [Manager.Due] returns the steps that can run now. [Manager.Note]
-//     and [Manager.Settle] record the results of steps that ran in parallel.
+//     reports all problems, and [Planning.CurrentStep] returns the step to run. [Steps] records
+//     results: [Steps.Done] and [Steps.Failed] that of the current step, [Steps.Record] and
+//     [Steps.Settle] those of steps that ran in parallel. [Steps.Due] returns the steps that can
+//     run.
+//   - A [Display] adds what people see of a turn: figures, commands, status updates.
 //   - A [Failure] has a [Severity], from which [Route] chooses the next node.
 //   - [Settings] configure the agent in layers: defaults, thread, turn.
 //
@@ -51,7 +53,7 @@
 //  4. A missing context that the caller names is an error. No other context replaces it.
 //  5. After a turn the agent knows all contexts from before and the new ones, except those that a
 //     node deleted.
-//  6. The package does no I/O, reads no clock but [Manager].Clock, and starts no goroutine.
+//  6. The package does no I/O, reads no clock but [StateManager].Clock, and starts no goroutine.
 //
 // # Limits
 //

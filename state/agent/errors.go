@@ -18,7 +18,7 @@ var (
 	// ErrWrongType is returned when the Go type of a context differs from the one registered under
 	// its name.
 	ErrWrongType = errors.New("agent: the context has another type than the registered one")
-	// ErrNoTypes is passed to [Manager.Warn] when a context is stored without a registry.
+	// ErrNoTypes is passed to [StateManager.Warn] when a context is stored without a registry.
 	ErrNoTypes = errors.New("agent: there is no registry of types; the context is stored unchecked")
 	// ErrNoPlan is returned when a step is requested without a plan.
 	ErrNoPlan = errors.New("agent: there is no plan")
@@ -32,7 +32,7 @@ var (
 	ErrConstraint = errors.New("agent: the inputs of the step lack a type")
 	// ErrSettings is returned when settings are unknown or invalid.
 	ErrSettings = errors.New("agent: bad settings")
-	// ErrConfig is passed to [Manager.Warn], with its cause, when the configuration fails. The
+	// ErrConfig is passed to [StateManager.Warn], with its cause, when the configuration fails. The
 	// built-in defaults replace the configuration.
 	ErrConfig = errors.New("agent: the settings could not be read; safe defaults are used")
 	// ErrInput is returned when a list of inputs cannot be decoded.

@@ -9,11 +9,12 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// Manager reads and writes the state of an agent. It does no I/O and holds no state. Its writes go
-// to the view of the caller, so the runtime discards them if the node fails. The zero Manager
-// works: it has no types, no clock, no ids and the built-in settings. A Manager is safe for
+// StateManager reads and writes the state of an agent: it begins a turn, and stores and loads
+// contexts. It does no I/O and holds no state. Its writes go
+// to the view of the caller, so the runtime discards them if the node fails. The zero StateManager
+// works: it has no types, no clock, no ids and the built-in settings. A StateManager is safe for
 // concurrent use if its functions are.
-type Manager struct {
+type StateManager struct {
 	// Types is the registry of context types. nil accepts all types, with a warning.
 	Types *Types
 	// Config returns the default settings. SafeSettings provides those that are nil. A nil Config
@@ -30,14 +31,14 @@ type Manager struct {
 	Warn func(error)
 }
 
-func (m Manager) now() (t time.Time) {
+func (m StateManager) now() (t time.Time) {
 	if m.Clock != nil {
 		t = m.Clock().Round(0)
 	}
 	return t
 }
 
-func (m Manager) warn(err error) {
+func (m StateManager) warn(err error) {
 	if m.Warn == nil {
 		slog.Default().Warn("agent: continuing after an error", "error", err)
 		return
@@ -45,7 +46,15 @@ func (m Manager) warn(err error) {
 	m.Warn(err)
 }
 
-func (m Manager) stamped(msg message.Message) message.Message {
+// stamp returns t, or the time now if t is zero.
+func (m StateManager) stamp(t time.Time) time.Time {
+	if t.IsZero() {
+		return m.now()
+	}
+	return t
+}
+
+func (m StateManager) stamped(msg message.Message) message.Message {
 	msg.Created = m.now()
 	if m.NewID != nil {
 		msg.ID = m.NewID()
@@ -57,7 +66,7 @@ func (m Manager) stamped(msg message.Message) message.Message {
 // message, the effective settings, and the contexts of prior, which may be nil. The result shares
 // no mutable memory with prior. For an existing thread, the input is equivalent to the message
 // alone. The run rejects an empty message.
-func (m Manager) CreateFresh(input string, prior *State) (s State) {
+func (m StateManager) CreateFresh(input string, prior *State) (s State) {
 	s.Messages = message.LogOf(m.stamped(message.User(input)))
 	settings := m.Defaults()
 	if prior != nil {
@@ -70,7 +79,7 @@ func (m Manager) CreateFresh(input string, prior *State) (s State) {
 
 // Defaults returns the built-in settings overlaid with the configured ones. If the configuration
 // fails or is invalid, it warns and returns the built-in settings.
-func (m Manager) Defaults() Settings {
+func (m StateManager) Defaults() Settings {
 	if m.Config == nil {
 		return SafeSettings()
 	}
@@ -86,10 +95,10 @@ func (m Manager) Defaults() Settings {
 }
 
 // Settings returns the effective settings. If the turn began with a complete set, as
-// [Manager.TurnSettings] and [Manager.CreateFresh] return, it uses that set and ignores the current
-// configuration; the settings of the thread may still lower limits. Otherwise it overlays the
-// defaults, the thread's settings and the turn's settings.
-func (m Manager) Settings(s *State) Settings {
+// [StateManager.TurnSettings] and [StateManager.CreateFresh] return, it uses that set and ignores
+// the current configuration; the settings of the thread may still lower limits. Otherwise it
+// overlays the defaults, the thread's settings and the turn's settings.
+func (m StateManager) Settings(s *State) Settings {
 	turn := s.AgentControl.Get()
 	if turn.whole() {
 		return s.SessionControl.Get().under(turn)
@@ -100,61 +109,50 @@ func (m Manager) Settings(s *State) Settings {
 // TurnSettings returns the complete settings of a new turn: the defaults, those of the thread and
 // those of the turn. Store them in AgentControl when the turn begins. A process with another
 // configuration that resumes the turn then uses the same settings.
-func (m Manager) TurnSettings(thread, turn Settings) Settings {
+func (m StateManager) TurnSettings(thread, turn Settings) Settings {
 	return m.Defaults().under(thread).under(turn)
 }
 
-// CurrentTask returns the task of the turn; ok is false if the turn has none yet.
-func (m Manager) CurrentTask(s *State) (task string, ok bool) { return s.Task.Current.Lookup() }
-
-// UserQuery returns the latest message of the user; ok is false if there is none.
-func (m Manager) UserQuery(s *State) (text string, ok bool) {
-	msg, ok := s.Messages.LastFrom(message.RoleUser)
-	return msg.Text(), ok
-}
-
-// ResponseUpdate adds a message of the assistant to the conversation.
-func (m Manager) ResponseUpdate(s *State, text string) error {
+// Respond adds a message of the assistant to the conversation.
+func (m StateManager) Respond(s *State, text string) error {
 	return s.Messages.Add(m.stamped(message.Assistant(text)))
 }
 
-// Plan returns the plan; ok is false if there is none or it has no steps.
-func (m Manager) Plan(s *State) (p Plan, ok bool) {
-	p = s.Planning.ExecutionPlan.Get()
-	return p, len(p.Steps) > 0
-}
+// Steps returns access to the steps of the plan of s and to their results.
+func (m StateManager) Steps(s *State) Steps { return Steps{m, s} }
 
-// StepIndex returns the index of the current step, from 0.
-func (m Manager) StepIndex(s *State) int { return s.Planning.CurrentStepIndex.Get() }
+// Display returns what shows a user the work on s.
+func (m StateManager) Display(s *State) Display { return Display{m, s} }
 
-// CurrentStep returns the step to run now. The error wraps ErrNoPlan or ErrStepIndex.
-func (m Manager) CurrentStep(s *State) (Step, error) {
-	return m.StepAt(s, m.StepIndex(s))
-}
-
-// Contexts returns typed access to the contexts of s. It observes later writes to s.
-func (m Manager) Contexts(s *State) *Contexts {
+// LoadContexts returns typed access to the contexts of s. It observes later writes to s.
+func (m StateManager) LoadContexts(s *State) *Contexts {
 	return &Contexts{m, s, &s.Context, map[state.ContextRef]decoded{}}
+}
+
+// LoadContext returns the context of a type under a key. The error is a [*NotFoundError], an
+// [*UnknownTypeError] or a [*CorruptError]. [Get] returns a context as its Go type.
+func (m StateManager) LoadContext(s *State, typ, key string) (Context, error) {
+	return m.LoadContexts(s).Lookup(typ, key)
 }
 
 // StoreContext stores v under a type and a key and replaces any existing entry. It writes only this
 // entry of s. The metadata has the objective and the capability of the current step, if there is
 // one. The error is an [*UnknownTypeError], or wraps ErrWrongType or state.ErrContextName. On an
 // error nothing is written.
-func (m Manager) StoreContext(s *State, typ, key string, v Context) error {
-	step, _ := m.CurrentStep(s)
+func (m StateManager) StoreContext(s *State, typ, key string, v Context) error {
+	step, _ := s.Planning.CurrentStep()
 	return m.store(s, step, typ, key, v)
 }
 
 // StoreOutput stores v under its own type and the context key of a step.
-func (m Manager) StoreOutput(s *State, step Step, v Context) error {
+func (m StateManager) StoreOutput(s *State, step Step, v Context) error {
 	if v == nil {
 		return fmt.Errorf("%w: nil", ErrWrongType)
 	}
 	return m.store(s, step, v.ContextType(), step.ContextKey, v)
 }
 
-func (m Manager) store(s *State, step Step, typ, key string, v Context) error {
+func (m StateManager) store(s *State, step Step, typ, key string, v Context) error {
 	if m.Types == nil {
 		m.warn(ErrNoTypes)
 	} else if err := m.Types.check(typ, v); err != nil {

@@ -35,7 +35,7 @@ func TestDefaults_ComeFromConfig(t *testing.T) {
 		s := m.CreateFresh("x", nil)
 		wants(t, warned, agent.ErrConfig)
 		same(t, "attempts", *s.AgentControl.Get().MaxPlanningAttempts, 2)
-		same(t, "mode", *s.AgentControl.Get().PythonApprovalMode, agent.ApproveEveryCode)
+		same(t, "mode", *s.AgentControl.Get().ApprovalMode, agent.ApproveSelected)
 	}
 }
 
@@ -87,33 +87,31 @@ func TestStoreContext_FailedNodeLeavesNothing(t *testing.T) {
 }
 
 func TestCurrentTask(t *testing.T) {
-	m := manager(t)
 	var s agent.State
-	if _, ok := m.CurrentTask(&s); ok {
+	if _, ok := s.Task.Current.Lookup(); ok {
 		t.Error("there is a task before one was set")
 	}
 	s.Task.Current.Set("find")
-	task, ok := m.CurrentTask(&s)
+	task, ok := s.Task.Current.Lookup()
 	same(t, "ok", ok, true)
 	same(t, "task", task, "find")
 }
 
 func TestCurrentStep(t *testing.T) {
-	m := manager(t)
 	for _, s := range []agent.State{{}, planned(t)} {
-		_, err := m.CurrentStep(&s)
+		_, err := s.Planning.CurrentStep()
 		wants(t, err, agent.ErrNoPlan)
 	}
 	s := planned(t, agent.Step{Capability: "a"}, agent.Step{Capability: "b"})
 	for i, want := range []string{"a", "b"} {
 		s.Planning.CurrentStepIndex.Set(i)
-		step, err := m.CurrentStep(&s)
+		step, err := s.Planning.CurrentStep()
 		must(t, err)
 		same(t, "capability", step.Capability, want)
 	}
 	for _, i := range []int{2, 3, -1} {
 		s.Planning.CurrentStepIndex.Set(i)
-		_, err := m.CurrentStep(&s)
+		_, err := s.Planning.CurrentStep()
 		wants(t, err, agent.ErrStepIndex, "2 steps")
 	}
 }
@@ -135,18 +133,18 @@ func TestStepFailed_CountsAttempts(t *testing.T) {
 	for n := range 3 {
 		same(t, "failures", s.Control.CurrentStepRetryCount.Get(), n)
 		s = next(t, s, func(s *agent.State) {
-			must(t, m.StepFailed(s, agent.Failure{Node: "find", Severity: agent.Retriable, Error: "down"}, time.Second))
+			must(t, m.Steps(s).Failed(agent.Failure{Node: "find", Severity: agent.Retriable, Error: "down"}, time.Second))
 		})
-		same(t, "index", m.StepIndex(&s), 0)
+		same(t, "index", s.Planning.CurrentStepIndex.Get(), 0)
 	}
 	if s.Control.CurrentStepRetryCount.Get() <= 2 {
 		t.Fatal("the node did not see that its step failed more than twice")
 	}
-	s = next(t, s, func(s *agent.State) { must(t, m.StepDone(s, time.Second)) })
+	s = next(t, s, func(s *agent.State) { must(t, m.Steps(s).Done(time.Second)) })
 	same(t, "failures", s.Control.CurrentStepRetryCount.Get(), 0)
 	same(t, "retries", s.Control.RetryCount.Get(), 0)
 	same(t, "error", s.Control.HasError.Get(), false)
-	same(t, "index", m.StepIndex(&s), 1)
+	same(t, "index", s.Planning.CurrentStepIndex.Get(), 1)
 	r := s.Execution.StepResults.Get("k")
 	if want := (agent.StepResult{Capability: "find", Success: true, Attempts: 4, Seconds: 1, Time: noon}); !reflect.DeepEqual(r, want) {
 		t.Errorf("result: got %v, want %v", r, want)
@@ -154,24 +152,24 @@ func TestStepFailed_CountsAttempts(t *testing.T) {
 }
 
 // agentNodes returns two capabilities. The second reads the output of the first.
-func agentNodes(m agent.Manager) (find, analyse func(context.Context, *agent.State) error) {
+func agentNodes(m agent.StateManager) (find, analyse func(context.Context, *agent.State) error) {
 	find = func(_ context.Context, s *agent.State) error {
-		step, err := m.CurrentStep(s)
+		step, err := s.Planning.CurrentStep()
 		if err != nil {
 			return err
 		}
-		q, _ := m.UserQuery(s)
+		q, _ := s.UserQuery()
 		if err := m.StoreOutput(s, step, PVAddresses{PVs: []string{q}, Timestamp: noon}); err != nil {
 			return err
 		}
-		return m.StepDone(s, time.Second)
+		return m.Steps(s).Done(time.Second)
 	}
 	analyse = func(_ context.Context, s *agent.State) error {
-		step, err := m.CurrentStep(s)
+		step, err := s.Planning.CurrentStep()
 		if err != nil {
 			return err
 		}
-		inputs, err := agent.Inputs[PVAddresses](m.Contexts(s), step)
+		inputs, err := agent.Inputs[PVAddresses](m.LoadContexts(s), step)
 		if err != nil {
 			return err
 		}
@@ -182,7 +180,7 @@ func agentNodes(m agent.Manager) (find, analyse func(context.Context, *agent.Sta
 		if err := m.StoreOutput(s, step, a); err != nil {
 			return err
 		}
-		return m.StepDone(s, time.Second)
+		return m.Steps(s).Done(time.Second)
 	}
 	return find, analyse
 }
@@ -200,7 +198,7 @@ func TestManager_TurnFromTextToContexts(t *testing.T) {
 	g := chain(t, &checkpoint.Memory{}, plan(agent.Step{Capability: "find", ContextKey: "beam"}), find)
 	res, err := g.Invoke(t.Context(), m.CreateFresh("Find all beam current PVs", nil), graph.RunOptions{Thread: "demo_thread"})
 	must(t, err)
-	all, err := agent.All[PVAddresses](m.Contexts(&res.State))
+	all, err := agent.All[PVAddresses](m.LoadContexts(&res.State))
 	must(t, err)
 	same(t, "found", len(all), 1)
 	sameList(t, "pvs", all["beam"].PVs, []string{"Find all beam current PVs"})
@@ -211,13 +209,12 @@ func TestRegister_ParallelNodesKeepEntries(t *testing.T) {
 	b := graph.New[agent.State]("ui")
 	for _, name := range []string{"a", "b"} {
 		b.Node(name, graph.Func(func(_ context.Context, s *agent.State) error {
-			m.RegisterFigure(s, agent.Figure{Capability: name, Path: name + ".svg", DisplayName: "Rain"})
-			m.RegisterCommand(s, agent.Command{Capability: name, URI: "app:" + name})
-			m.RegisterNotebook(s, agent.Notebook{Capability: name, Link: "http://" + name})
-			m.RegisterNotebook(s, agent.Notebook{Capability: name, Link: "http://" + name + "2"})
-			m.Status(s, agent.StatusUpdate{Message: name, Progress: 0.1})
-			m.Progress(s, agent.ProgressEvent{Current: 1, Total: 4})
-			m.Progress(s, agent.ProgressEvent{Current: 1})
+			m.Display(s).Figure(agent.Figure{Capability: name, Path: name + ".svg", DisplayName: "Rain"})
+			m.Display(s).Command(agent.Command{Capability: name, URI: "app:" + name})
+			m.Display(s).Command(agent.Command{Capability: name, URI: "http://" + name, Type: "notebook"})
+			m.Display(s).Status(agent.StatusUpdate{Message: name, Progress: 0.1})
+			m.Display(s).Progress(agent.ProgressEvent{Current: 1, Total: 4})
+			m.Display(s).Progress(agent.ProgressEvent{Current: 1})
 			return nil
 		}))
 		b.Edge(graph.Start, name)
@@ -230,7 +227,7 @@ func TestRegister_ParallelNodesKeepEntries(t *testing.T) {
 	same(t, "figure", end.UI.CapturedFigures.At(1).Path, "b.svg")
 	same(t, "made at", end.UI.CapturedFigures.At(1).CreatedAt, noon)
 	same(t, "commands", end.UI.LaunchableCommands.At(0).URI, "app:a")
-	same(t, "notebooks", end.UI.CapturedNotebooks.Len(), 4)
+	same(t, "number of commands", end.UI.LaunchableCommands.Len(), 4)
 	same(t, "statuses", end.StatusUpdates.At(1).Message, "b")
 	same(t, "progress", end.ProgressEvents.At(0).Progress, 0.25)
 	same(t, "progress of no total", end.ProgressEvents.At(1).Progress, 0)
@@ -244,7 +241,7 @@ func TestContext_LaterTurnReadsEarlierOnes(t *testing.T) {
 	end := invoke(t, chain(t, store, plan(agent.Step{
 		Capability: "analyse", ContextKey: "latest", Inputs: agent.InputList{ref("PV_ADDRESSES", "beam")},
 	}), analyse), m.CreateFresh("show me those", nil))
-	a, err := agent.Get[*Analysis](m.Contexts(&end), "latest")
+	a, err := agent.Get[*Analysis](m.LoadContexts(&end), "latest")
 	must(t, err)
 	sameList(t, "sources", a.Source, []string{"beam current"})
 }
@@ -261,11 +258,11 @@ func TestInputs_SeveralInputsOneOutput(t *testing.T) {
 		Inputs: agent.InputList{ref("PV_ADDRESSES", "b"), ref("PV_ADDRESSES", "a")},
 	}), analyse)
 	end := invoke(t, g, in)
-	a, err := agent.Get[*Analysis](m.Contexts(&end), "out")
+	a, err := agent.Get[*Analysis](m.LoadContexts(&end), "out")
 	must(t, err)
 	sameList(t, "sources", a.Source, []string{"b1", "b2", "a1", "a2"})
 	same(t, "entries", end.Context.Len(), 3)
-	sameList(t, "steps", m.StepsSummary(&end), []string{"Step 1: compare"})
+	sameList(t, "steps", m.Steps(&end).Summary(), []string{"Step 1: compare"})
 	e, _ := end.Context.Lookup("ANALYSIS_RESULTS", "out")
 	same(t, "made by", e.Meta.Capability, "analyse")
 }
@@ -298,12 +295,12 @@ func TestCreateFresh_EqualsTheMessageAlone(t *testing.T) {
 func TestUserQuery_IsTheLatest(t *testing.T) {
 	m := manager(t)
 	var s agent.State
-	if _, ok := m.UserQuery(&s); ok {
+	if _, ok := s.UserQuery(); ok {
 		t.Error("got a query without a message of the user")
 	}
 	s = m.CreateFresh("one", nil)
-	must(t, m.ResponseUpdate(&s, "answer\nin two lines"))
-	q, _ := m.UserQuery(&s)
+	must(t, m.Respond(&s, "answer\nin two lines"))
+	q, _ := s.UserQuery()
 	same(t, "query", q, "one")
 	same(t, "formatted", agent.FormatMessages(s.Messages.Slice()),
 		"1. USER (12:00:00): one\n2. ASSISTANT (12:00:00): answer\n   in two lines")
@@ -311,13 +308,13 @@ func TestUserQuery_IsTheLatest(t *testing.T) {
 }
 
 func TestStepsSummary_IsInPlanOrder(t *testing.T) {
-	var m agent.Manager
+	var m agent.StateManager
 	var s agent.State
-	same(t, "lines", len(m.StepsSummary(&s)), 0)
+	same(t, "lines", len(m.Steps(&s).Summary()), 0)
 	s.Execution.StepResults.Put("a", agent.StepResult{StepIndex: 2})
 	s.Execution.StepResults.Put("b", agent.StepResult{StepIndex: 1, Capability: "plot"})
 	s.Execution.StepResults.Put("c", agent.StepResult{StepIndex: 0, Capability: "find", Objective: "find it"})
-	sameList(t, "lines", m.StepsSummary(&s), []string{"Step 1: find it", "Step 2: plot", "Step 3: unknown"})
+	sameList(t, "lines", m.Steps(&s).Summary(), []string{"Step 1: find it", "Step 2: plot", "Step 3: unknown"})
 }
 
 func TestRecall_ReturnsTypedValue(t *testing.T) {

@@ -81,40 +81,40 @@ type Failure struct {
 	UserMessage string            `json:"user_message,omitempty"` // for people
 	Error       string            `json:"error,omitempty"`        // for developers and operators
 	Metadata    map[string]string `json:"metadata,omitempty"`
-	Retry       RetryPolicy       `json:"retry_policy,omitzero"`
-	After       float64           `json:"retry_after_seconds,omitempty"` // minimum wait that the error requests: see [RetryAfter]
-	Time        time.Time         `json:"timestamp"`
+	// Attempts is the number of attempts that the node may make, including the first; 0 means 1.
+	Attempts int `json:"max_attempts,omitempty"`
+	// Delay is the wait before the next attempt, in seconds.
+	Delay float64   `json:"retry_delay_seconds,omitempty"`
+	Time  time.Time `json:"timestamp"`
 }
 
-// Wait returns the wait before the next attempt after this number of failures. It is the wait of
-// the retry policy, or After if that is longer.
-func (f Failure) Wait(failures int) time.Duration {
-	return max(f.Retry.Wait(failures), time.Duration(f.After*float64(time.Second)))
-}
-
-// RetryPolicy is the number of attempts of a node and the waits between them. The zero RetryPolicy
-// allows one attempt.
-type RetryPolicy struct {
-	Attempts int     `json:"max_attempts,omitempty"`  // including the first
-	Delay    float64 `json:"delay_seconds,omitempty"` // before the second attempt
-	Backoff  float64 `json:"backoff_factor,omitempty"`
-}
-
-// Wait returns the wait after this number of failures, 0 after none. A backoff below 1 counts as 1.
-// The longest wait is an hour.
-func (p RetryPolicy) Wait(failures int) time.Duration {
-	const most = time.Hour
-	wait, factor := p.Delay, max(p.Backoff, 1)
-	for n := 1; n < failures && wait > 0 && wait < most.Seconds(); n++ {
-		wait *= factor
+// UnmarshalJSON reads a failure. It also reads the retry policy that earlier versions stored.
+func (f *Failure) UnmarshalJSON(data []byte) error {
+	type plain Failure
+	var r struct {
+		plain
+		Retry struct {
+			Attempts int     `json:"max_attempts"`
+			Delay    float64 `json:"delay_seconds"`
+		} `json:"retry_policy"`
+		After float64 `json:"retry_after_seconds"`
 	}
-	if failures < 1 || !(wait > 0) {
+	if err := json.Unmarshal(data, &r); err != nil {
+		return err
+	}
+	*f = Failure(r.plain)
+	if r.Retry.Attempts > 0 && f.Attempts == 0 {
+		f.Attempts, f.Delay = r.Retry.Attempts, max(r.Retry.Delay, r.After)
+	}
+	return nil
+}
+
+// Wait returns the wait before the next attempt: Delay, at most an hour.
+func (f Failure) Wait() time.Duration {
+	if !(f.Delay > 0) {
 		return 0
 	}
-	if wait >= most.Seconds() {
-		return most
-	}
-	return time.Duration(wait * float64(time.Second))
+	return time.Duration(min(f.Delay, time.Hour.Seconds()) * float64(time.Second))
 }
 
 // Figure is an image that a capability created.
@@ -126,7 +126,8 @@ type Figure struct {
 	Metadata    map[string]string `json:"metadata,omitempty"`
 }
 
-// Command is a program or page that a user interface can launch.
+// Command is a program or page that a user interface can launch. Type is a word of the application,
+// such as notebook.
 type Command struct {
 	Capability  string            `json:"capability"`
 	URI         string            `json:"launch_uri"`
@@ -134,15 +135,6 @@ type Command struct {
 	DisplayName string            `json:"display_name,omitempty"`
 	Type        string            `json:"command_type,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"`
-}
-
-// Notebook is a notebook that a capability created.
-type Notebook struct {
-	Capability string            `json:"capability"`
-	Path       string            `json:"notebook_path"`
-	Link       string            `json:"notebook_link"`
-	CreatedAt  time.Time         `json:"created_at"`
-	Metadata   map[string]string `json:"metadata,omitempty"`
 }
 
 // StatusUpdate is a status message for the user.

@@ -19,7 +19,7 @@ const (
 
 // Turn holds the facts about a turn that are not in its state.
 type Turn struct {
-	Settings Settings               // effective settings: see Manager.Settings
+	Settings Settings               // effective settings: see StateManager.Settings
 	Known    func(name string) bool // whether a node or a capability is registered; nil means all are
 	Elapsed  time.Duration          // since the turn began
 }
@@ -42,7 +42,7 @@ type Destination struct {
 //  3. Without a task, task extraction. With an undecided request, the approval node. Without active
 //     capabilities, the classifier, within its limit. Without a plan, the orchestrator, within its
 //     limit.
-//  4. The capability of the first step that is due: see [Manager.Due]. If no step is due, the error
+//  4. The capability of the first step that is due: see [Steps.Due]. If no step is due, the error
 //     node.
 //
 // The nodes maintain the counts. The orchestrator adds one for each plan. The classifier adds one
@@ -106,7 +106,7 @@ func (t Turn) again(s *State, f Failure, limit Settings) Destination {
 	case failures >= attempts:
 		return give("%s failed %d times of %d", f.Node, failures, max(attempts, 1))
 	}
-	wait, most := f.Wait(failures), time.Duration(*limit.MaxExecutionSeconds)*time.Second
+	wait, most := f.Wait(), time.Duration(*limit.MaxExecutionSeconds)*time.Second
 	if left := most - t.Elapsed; most > 0 && wait >= left || wait > time.Hour {
 		return give("%s can be tried again in %s, which is too late", f.Node, wait)
 	}
@@ -115,7 +115,7 @@ func (t Turn) again(s *State, f Failure, limit Settings) Destination {
 
 // attempts returns the number of attempts that the policy and the limits allow.
 func (f Failure) attempts(limit Settings, ofStep bool) int {
-	n := f.Retry.Attempts
+	n := f.Attempts
 	if most := limit.MaxRetries; most != nil && *most > 0 {
 		n = min(n, *most)
 	}
@@ -134,30 +134,30 @@ func within(count, most int, target, what string) Destination {
 }
 
 func (t Turn) onward(s *State, limit Settings) Destination {
-	var m Manager
+	steps := StateManager{}.Steps(s)
 	switch {
 	case s.Task.Current.Get() == "":
 		return Destination{ToExtraction, 0, "there is no task yet"}
-	case m.asks(s, "*"):
+	case s.Execution.asks("*"):
 		return Destination{ToApproval, 0, "a request waits for a decision"}
 	case s.Control.NeedsReclassification.Get():
 		return within(s.Control.ReclassificationCount.Get(), *limit.MaxReclassifications, ToClassifier, "reclassifications")
 	case s.Planning.ActiveCapabilities.Len() == 0:
 		return within(s.Control.ReclassificationCount.Get(), *limit.MaxReclassifications+1, ToClassifier, "classifications")
 	}
-	if _, ok := m.Plan(s); !ok {
+	if _, ok := s.Planning.Plan(); !ok {
 		return within(s.Control.PlansCreatedCount.Get(), *limit.MaxPlanningAttempts, ToOrchestrator, "plans")
 	}
-	if _, err := m.CurrentStep(s); err != nil {
+	if _, err := s.Planning.CurrentStep(); err != nil {
 		return give("%v", err)
 	}
-	due := m.Due(s)
+	due := steps.Due()
 	if len(due) == 0 {
 		return give("the remaining steps wait for each other")
 	}
 	var targets []string
 	for _, i := range due {
-		step, _ := m.StepAt(s, i)
+		step, _ := s.Planning.Step(i)
 		targets = append(targets, cmp.Or(step.Capability, ToRespond))
 		if name := targets[len(targets)-1]; !t.known(name) {
 			return give("step %d needs %q, which is not registered", i+1, name)

@@ -1,7 +1,9 @@
 package agent_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -40,10 +42,10 @@ func TestRoute_FollowsTheOrder(t *testing.T) {
 			s.Planning.ExecutionPlan.Clear()
 			s.Control.PlansCreatedCount.Add(2)
 		}, agent.Turn{}, agent.ToError, "2 of 2 plans"},
-		{"killed", func(s *agent.State) { agent.Manager{}.Kill(s, "enough") }, agent.Turn{}, agent.ToError, "enough"},
+		{"killed", func(s *agent.State) { s.Control.Kill("enough") }, agent.Turn{}, agent.ToError, "enough"},
 		{"killed while retrying", func(s *agent.State) {
-			agent.Manager{}.NodeFailed(s, agent.Failure{Node: "find", Severity: agent.Retriable, Retry: agent.RetryPolicy{Attempts: 3}})
-			agent.Manager{}.Kill(s, "enough")
+			s.Control.Fail(agent.Failure{Node: "find", Severity: agent.Retriable, Attempts: 3})
+			s.Control.Kill("enough")
 		}, agent.Turn{}, agent.ToError, "enough"},
 		{"in time", func(*agent.State) {}, agent.Turn{Elapsed: 299 * time.Second}, "find", "step 1"},
 	} {
@@ -66,7 +68,7 @@ func TestRoute_EverySeverityAndCount(t *testing.T) {
 			for _, node := range []string{"find", ""} {
 				s := ready(t)
 				s.Control.HasError.Set(true)
-				s.Control.ErrorInfo.Set(agent.Failure{Node: node, Severity: severity, Retry: agent.RetryPolicy{Attempts: 3, Delay: 1, Backoff: 2}})
+				s.Control.ErrorInfo.Set(agent.Failure{Node: node, Severity: severity, Attempts: 3, Delay: 1})
 				s.Control.RetryCount.Add(count)
 				s.Control.PlansCreatedCount.Add(count)
 				s.Control.ReclassificationCount.Add(count)
@@ -74,7 +76,7 @@ func TestRoute_EverySeverityAndCount(t *testing.T) {
 				switch {
 				case node == "":
 				case severity == agent.Retriable && max(count, 1) < 3:
-					want = agent.Destination{Target: "find", Delay: time.Duration(max(count, 1)) * time.Second}
+					want = agent.Destination{Target: "find", Delay: time.Second}
 				case severity == agent.Replanning && count < 2:
 					want.Target = agent.ToOrchestrator
 				case severity == agent.Reclassification && count < 1:
@@ -135,7 +137,7 @@ func (x situation) state() agent.State {
 	var s agent.State
 	s.Control.IsKilled.Set(x.killed)
 	s.Control.HasError.Set(x.failed)
-	s.Control.ErrorInfo.Set(agent.Failure{Node: x.node, Severity: x.severity, Retry: agent.RetryPolicy{Attempts: 3}})
+	s.Control.ErrorInfo.Set(agent.Failure{Node: x.node, Severity: x.severity, Attempts: 3})
 	s.Control.NeedsReclassification.Set(x.reclassify)
 	s.Control.RetryCount.Add(x.retries)
 	s.Control.PlansCreatedCount.Add(x.plans)
@@ -187,20 +189,19 @@ func TestRoute_AgreesWithDocumentedTable(t *testing.T) {
 }
 
 func TestRetriableFailure_EndsAfterItsAttempts(t *testing.T) {
-	var m agent.Manager
-	f := agent.Failure{Node: agent.ToExtraction, Severity: agent.Retriable, Retry: agent.RetryPolicy{Attempts: 3, Delay: 0.5, Backoff: 2}}
+	f := agent.Failure{Node: agent.ToExtraction, Severity: agent.Retriable, Attempts: 3, Delay: 0.5}
 	var s agent.State
-	for _, want := range []agent.Destination{{Target: agent.ToExtraction, Delay: time.Second / 2}, {Target: agent.ToExtraction, Delay: time.Second}, {Target: agent.ToError}} {
-		s = next(t, s, func(s *agent.State) { m.NodeFailed(s, f) })
+	for _, want := range []agent.Destination{{Target: agent.ToExtraction, Delay: time.Second / 2}, {Target: agent.ToExtraction, Delay: time.Second / 2}, {Target: agent.ToError}} {
+		s = next(t, s, func(s *agent.State) { s.Control.Fail(f) })
 		got := agent.Route(&s, agent.Turn{})
 		got.Reason = ""
 		same(t, "after a failure", got, want)
 	}
-	s = next(t, s, func(s *agent.State) { s.Task.Current.Set("x"); m.NodeDone(s) })
+	s = next(t, s, func(s *agent.State) { s.Task.Current.Set("x"); s.Control.Succeed() })
 	same(t, "after a success", agent.Route(&s, agent.Turn{}).Target, agent.ToClassifier)
-	s = next(t, s, func(s *agent.State) { m.NodeFailed(s, f) })
+	s = next(t, s, func(s *agent.State) { s.Control.Fail(f) })
 	s = next(t, s, func(s *agent.State) {
-		m.NodeFailed(s, agent.Failure{Node: agent.ToClassifier, Severity: agent.Retriable, Retry: f.Retry})
+		s.Control.Fail(agent.Failure{Node: agent.ToClassifier, Severity: agent.Retriable, Attempts: f.Attempts})
 	})
 	same(t, "failures of another node", s.Control.RetryCount.Get(), 1)
 }
@@ -209,7 +210,7 @@ func TestRoute_GivesAReason(t *testing.T) {
 	s := ready(t)
 	d := agent.Route(&s, agent.Turn{Known: func(string) bool { return false }})
 	same(t, "target", d.Target, agent.ToError)
-	agent.Manager{}.Kill(&s, "the user left")
+	s.Control.Kill("the user left")
 	same(t, "reason", agent.Route(&s, agent.Turn{}).Reason, "killed: the user left")
 	s = ready(t)
 	s.Control.HasError.Set(true) // and no error info
@@ -227,10 +228,9 @@ func TestRoute_EnforcesTimeAndStepLimits(t *testing.T) {
 		d := agent.Route(&s, agent.Turn{Elapsed: tt.elapsed, Settings: agent.Settings{MaxExecutionSeconds: &tt.limit}})
 		same(t, fmt.Sprint(tt.elapsed, " of ", tt.limit), d.Target, tt.want)
 	}
-	var m agent.Manager
-	f := agent.Failure{Node: "find", Severity: agent.Retriable, Retry: agent.RetryPolicy{Attempts: 9}}
+	f := agent.Failure{Node: "find", Severity: agent.Retriable, Attempts: 9}
 	for n, want := range []string{"find", "find", agent.ToError} {
-		s = next(t, s, func(s *agent.State) { must(t, m.StepFailed(s, f, 0)) })
+		s = next(t, s, func(s *agent.State) { must(t, agent.StateManager{}.Steps(s).Failed(f, 0)) })
 		s.Control.RetryCount.Overwrite(1) // a lower count of the node does not hide that of the step
 		same(t, fmt.Sprint("after failure ", n+1), agent.Route(&s, agent.Turn{Settings: agent.Settings{MaxStepRetries: new(2)}}).Target, want)
 	}
@@ -239,19 +239,24 @@ func TestRoute_EnforcesTimeAndStepLimits(t *testing.T) {
 	same(t, "beyond max_retries", agent.Route(&s, agent.Turn{Settings: agent.Settings{MaxRetries: new(4)}}).Target, agent.ToError)
 }
 
-func TestRetryPolicyWait_GrowsToBound(t *testing.T) {
-	p := agent.RetryPolicy{Attempts: 5, Delay: 1, Backoff: 3}
-	for failures, want := range []time.Duration{0, 1 * time.Second, 3 * time.Second, 9 * time.Second} {
-		same(t, fmt.Sprint(failures), p.Wait(failures), want)
+func TestFailureWait_Bounds(t *testing.T) {
+	for delay, want := range map[float64]time.Duration{0: 0, -1: 0, 0.5: time.Second / 2, 1e12: time.Hour, math.Inf(1): time.Hour, math.NaN(): 0} {
+		same(t, fmt.Sprint(delay), agent.Failure{Delay: delay}.Wait(), want)
 	}
-	same(t, "many", p.Wait(1<<40), time.Hour)
-	same(t, "shrinking", agent.RetryPolicy{Delay: 1, Backoff: 0.1}.Wait(9), time.Second)
-	same(t, "negative", agent.RetryPolicy{Delay: -1, Backoff: 2}.Wait(9), 0)
+}
+
+// A failure that an earlier version stored has a retry policy.
+func TestFailure_ReadsTheEarlierForm(t *testing.T) {
+	var f agent.Failure
+	must(t, json.Unmarshal([]byte(`{"node":"find","severity":"retriable","retry_policy":{"max_attempts":3,"delay_seconds":2,"backoff_factor":2},"retry_after_seconds":5,"timestamp":"2026-01-01T00:00:00Z"}`), &f))
+	same(t, "attempts", f.Attempts, 3)
+	same(t, "wait", f.Wait(), 5*time.Second)
+	same(t, "node", f.Node, "find")
 }
 
 func FuzzRoute(f *testing.F) {
-	f.Add("retriable", "find", 1, 2, 3, 4, 1.5, 2.0, int64(7), true, true)
-	f.Fuzz(func(t *testing.T, severity, node string, count, index, limit, attempts int, delay, backoff float64, elapsed int64, failed, task bool) {
+	f.Add("retriable", "find", 1, 2, 3, 4, 1.5, int64(7), true, true)
+	f.Fuzz(func(t *testing.T, severity, node string, count, index, limit, attempts int, delay float64, elapsed int64, failed, task bool) {
 		s := planned(t, agent.Step{Capability: node}, agent.Step{Capability: severity})
 		s.Planning.CurrentStepIndex.Set(index)
 		s.Control.HasError.Set(failed)
@@ -259,7 +264,7 @@ func FuzzRoute(f *testing.F) {
 		s.Control.CurrentStepRetryCount.Add(attempts)
 		s.Control.PlansCreatedCount.Add(count)
 		s.Control.ReclassificationCount.Add(count)
-		s.Control.ErrorInfo.Set(agent.Failure{Node: node, Severity: agent.Severity(severity), Retry: agent.RetryPolicy{Attempts: attempts, Delay: delay, Backoff: backoff}})
+		s.Control.ErrorInfo.Set(agent.Failure{Node: node, Severity: agent.Severity(severity), Attempts: attempts, Delay: delay})
 		if task {
 			s.Execution.PendingApprovals.Put(node, agent.ApprovalRequest{Step: severity, Decided: failed})
 			s.Execution.StepResults.Put(node, agent.StepResult{StepIndex: index, Success: failed})

@@ -19,12 +19,8 @@ import (
 type Settings struct {
 	// PlanningMode shows each plan to a person before it runs.
 	PlanningMode *bool `json:"planning_mode_enabled,omitempty"`
-	EpicsWrites  *bool `json:"epics_writes_enabled,omitempty"`
 	// ApprovalMode is disabled, selective or all_capabilities.
-	ApprovalMode   *string `json:"approval_global_mode,omitempty"`
-	PythonApproval *bool   `json:"python_execution_approval_enabled,omitempty"`
-	// PythonApprovalMode is disabled, epics_writes or all_code.
-	PythonApprovalMode        *string `json:"python_execution_approval_mode,omitempty"`
+	ApprovalMode              *string `json:"approval_global_mode,omitempty"`
 	MemoryApproval            *bool   `json:"memory_approval_enabled,omitempty"`
 	TaskExtractionBypass      *bool   `json:"task_extraction_bypass_enabled,omitempty"`
 	CapabilitySelectionBypass *bool   `json:"capability_selection_bypass_enabled,omitempty"`
@@ -51,6 +47,19 @@ type Settings struct {
 	Own map[string]json.RawMessage `json:"-"`
 }
 
+// OwnSetting returns a setting of the application. ok is false if it is not set. The error is not
+// nil if its value cannot be decoded as a T.
+func OwnSetting[T any](s Settings, name string) (v T, ok bool, err error) {
+	data, ok := s.Own[name]
+	if !ok {
+		return v, false, nil
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		return v, true, fmt.Errorf("%w: %s: %w", ErrSettings, name, err)
+	}
+	return v, true, nil
+}
+
 // IsZero reports whether s has no settings.
 func (s Settings) IsZero() bool {
 	if len(s.Own) == 0 {
@@ -59,7 +68,7 @@ func (s Settings) IsZero() bool {
 	return reflect.ValueOf(s).IsZero()
 }
 
-// whole reports whether s has all known settings, as the result of [Manager.TurnSettings] has.
+// whole reports whether s has all known settings, as the result of [StateManager.TurnSettings] has.
 func (s Settings) whole() bool {
 	v := reflect.ValueOf(s)
 	for i := range v.NumField() {
@@ -70,13 +79,11 @@ func (s Settings) whole() bool {
 	return true
 }
 
-// The modes of ApprovalMode and PythonApprovalMode.
+// The modes of ApprovalMode.
 const (
-	ApproveNothing   = "disabled"
-	ApproveSelected  = "selective"
-	ApproveAll       = "all_capabilities"
-	ApproveWrites    = "epics_writes"
-	ApproveEveryCode = "all_code"
+	ApproveNothing  = "disabled"
+	ApproveSelected = "selective"
+	ApproveAll      = "all_capabilities"
 )
 
 // Setting describes one of the [Settings] for users.
@@ -93,9 +100,6 @@ var settingsHelp = []Setting{
 	{Name: "task_extraction_bypass_enabled", Help: "the whole conversation is the task, and none is extracted from it"},
 	{Name: "capability_selection_bypass_enabled", Help: "planning uses all capabilities, without a selection"},
 	{Name: "pinned_capability", Help: "the only capability that a turn may use; empty is none"},
-	{Name: "epics_writes_enabled", Help: "generated code may write to devices"},
-	{Name: "python_execution_approval_enabled", Help: "generated code needs approval at all"},
-	{Name: "python_execution_approval_mode", Help: "which generated code needs it: disabled, epics_writes (what may write), all_code"},
 	{Name: "memory_approval_enabled", Help: "storing facts about the user needs approval"},
 	{Name: "max_execution_time_seconds", Help: "time limit of a turn, without waits for people; 0 means no limit"},
 	{Name: "max_planning_attempts", Help: "plans of a turn"},
@@ -128,8 +132,7 @@ func (s Settings) Names() []string { return slices.Sorted(maps.Keys(s.members())
 // SafeSettings returns the built-in defaults, with every field set.
 func SafeSettings() Settings {
 	return Settings{
-		PlanningMode: new(false), EpicsWrites: new(false),
-		ApprovalMode: new(ApproveSelected), PythonApproval: new(true), PythonApprovalMode: new(ApproveEveryCode),
+		PlanningMode: new(false), ApprovalMode: new(ApproveSelected),
 		MemoryApproval: new(true), TaskExtractionBypass: new(false), CapabilitySelectionBypass: new(false), PinnedCapability: new(""),
 		MaxReclassifications: new(1), MaxPlanningAttempts: new(2), MaxStepRetries: new(0),
 		MaxExecutionSeconds: new(300), MaxConcurrentClassifications: new(5), MaxRetries: new(0),
@@ -142,10 +145,7 @@ type Overlay struct{}
 // Reduce returns old with the fields that update sets.
 func (Overlay) Reduce(old, update Settings) Settings {
 	old.PlanningMode = cmp.Or(update.PlanningMode, old.PlanningMode)
-	old.EpicsWrites = cmp.Or(update.EpicsWrites, old.EpicsWrites)
 	old.ApprovalMode = cmp.Or(update.ApprovalMode, old.ApprovalMode)
-	old.PythonApproval = cmp.Or(update.PythonApproval, old.PythonApproval)
-	old.PythonApprovalMode = cmp.Or(update.PythonApprovalMode, old.PythonApprovalMode)
 	old.MemoryApproval = cmp.Or(update.MemoryApproval, old.MemoryApproval)
 	old.TaskExtractionBypass = cmp.Or(update.TaskExtractionBypass, old.TaskExtractionBypass)
 	old.CapabilitySelectionBypass = cmp.Or(update.CapabilitySelectionBypass, old.CapabilitySelectionBypass)
@@ -259,7 +259,6 @@ func (s Settings) Validate() error {
 		}
 	}
 	mode("approval_global_mode", s.ApprovalMode, ApproveNothing, ApproveSelected, ApproveAll)
-	mode("python_execution_approval_mode", s.PythonApprovalMode, ApproveNothing, ApproveWrites, ApproveEveryCode)
 	for _, l := range s.limits() {
 		if n := *l.at; n != nil && *n < 0 {
 			errs = append(errs, fmt.Errorf("%w: %s is %d; a limit is not negative", ErrSettings, l.name, *n))

@@ -9,7 +9,7 @@ import (
 )
 
 func TestSettings_LimitsOnlyLower(t *testing.T) {
-	m := agent.Manager{Config: func() (agent.Settings, error) {
+	m := agent.StateManager{Config: func() (agent.Settings, error) {
 		return agent.Settings{MaxPlanningAttempts: new(4), MaxExecutionSeconds: new(60), ApprovalMode: new(agent.ApproveAll)}, nil
 	}}
 	for _, tt := range []struct {
@@ -65,7 +65,7 @@ func TestSettings_RejectsInvalidOnes(t *testing.T) {
 	same(t, "settings", string(again), string(data))
 	var fields map[string]any
 	decode(t, string(data), &fields)
-	same(t, "set fields of SafeSettings", len(fields), 15)
+	same(t, "set fields of SafeSettings", len(fields), 12)
 }
 
 func TestSettings_OwnKeysAreStored(t *testing.T) {
@@ -83,7 +83,7 @@ func TestSettings_OwnKeysAreStored(t *testing.T) {
 	same(t, "merged", string(data), `{"max_retries":3,"station":{"id":7},"theme":"light"}`)
 	same(t, "the settings below", string(s.Own["theme"]), `"dark"`)
 
-	m := agent.Manager{Config: func() (agent.Settings, error) { return s, nil }}
+	m := agent.StateManager{Config: func() (agent.Settings, error) { return s, nil }}
 	g := chain(t, &checkpoint.Memory{}, nothing)
 	end := invoke(t, g, m.CreateFresh("one", nil))
 	same(t, "stored", string(m.Settings(&end).Own["station"]), `{"id":7}`)
@@ -94,10 +94,10 @@ func TestSettings_OwnKeysAreStored(t *testing.T) {
 
 // The settings of a turn do not change if the configuration changes before its end.
 func TestSettings_OfATurnThatHasBegun(t *testing.T) {
-	before := agent.Manager{Config: func() (agent.Settings, error) {
+	before := agent.StateManager{Config: func() (agent.Settings, error) {
 		return agent.Settings{PlanningMode: new(true), MaxPlanningAttempts: new(4)}, nil
 	}}
-	after := agent.Manager{Config: func() (agent.Settings, error) {
+	after := agent.StateManager{Config: func() (agent.Settings, error) {
 		return agent.Settings{PlanningMode: new(false), MaxPlanningAttempts: new(1), MaxRetries: new(2)}, nil
 	}}
 	s := before.CreateFresh("x", nil)

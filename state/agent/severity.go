@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"time"
 )
 
 // SeverityOf returns the severity of an error. An error of [Failed] has the severity given there.
@@ -29,17 +28,6 @@ func Failed(s Severity, err error) error {
 		return nil
 	}
 	return &classified{s, err}
-}
-
-// RetryAfter returns the wait in seconds that an error requests before another attempt, for
-// [Failure].After. The request is a method RetryAfter() time.Duration of an error in the chain, as
-// model errors have. Without one the result is 0.
-func RetryAfter(err error) float64 {
-	var asks interface{ RetryAfter() time.Duration }
-	if errors.As(err, &asks) {
-		return max(0, asks.RetryAfter().Seconds())
-	}
-	return 0
 }
 
 type classified struct {

@@ -26,7 +26,7 @@ type State struct {
 	// SessionControl holds the settings of the thread; those of the turn overlay them.
 	SessionControl state.Reduced[Settings, Overlay] `json:"session_control"`
 
-	// AgentControl holds the settings of this turn: see [Manager.Settings].
+	// AgentControl holds the settings of this turn: see [StateManager.Settings].
 	AgentControl state.Reduced[Settings, Overlay] `json:"agent_control" weft:"turn"`
 	// StatusUpdates and ProgressEvents are messages for the user while the turn runs.
 	StatusUpdates  state.List[StatusUpdate]  `json:"status_updates" weft:"turn"`
@@ -57,7 +57,7 @@ type Planning struct {
 	// append.
 	ActiveCapabilities state.List[string] `json:"active_capabilities"`
 	ExecutionPlan      state.Value[Plan]  `json:"execution_plan"`
-	// CurrentStepIndex is the index of the first step that is not done. [Manager.Settle] writes it.
+	// CurrentStepIndex is the index of the first step that is not done. [Steps.Settle] writes it.
 	// It is an error if two parallel steps write it.
 	CurrentStepIndex state.Value[int] `json:"current_step_index" weft:"default=0"`
 }
@@ -67,7 +67,7 @@ type Execution struct {
 	// StepResults holds the results by [Step.ResultKey].
 	StepResults state.Map[string, StepResult] `json:"step_results"`
 	LastResult  state.Latest[StepResult]      `json:"last_result"`
-	// RunningSteps are the indexes of the steps that run in parallel: see [Manager.Settle].
+	// RunningSteps are the indexes of the steps that run in parallel: see [Steps.Settle].
 	RunningSteps state.Value[[]int] `json:"running_steps"`
 	// PendingApprovals holds requests by id. They wait for a decision or, after it, for the
 	// requesting step.
@@ -104,8 +104,13 @@ type Control struct {
 // UI holds data that a user interface shows with the answer. Nodes append to the lists, so the
 // entries of parallel nodes are all stored.
 type UI struct {
-	CapturedNotebooks  state.List[Notebook]         `json:"captured_notebooks"`
 	CapturedFigures    state.List[Figure]           `json:"captured_figures"`
 	LaunchableCommands state.List[Command]          `json:"launchable_commands"`
 	AgentContext       state.Value[json.RawMessage] `json:"agent_context"`
+}
+
+// UserQuery returns the latest message of the user; ok is false if there is none.
+func (s *State) UserQuery() (text string, ok bool) {
+	msg, ok := s.Messages.LastFrom(message.RoleUser)
+	return msg.Text(), ok
 }

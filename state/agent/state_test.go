@@ -19,7 +19,7 @@ import (
 func TestState_NodesAddOnlyNewMessages(t *testing.T) {
 	m := manager(t)
 	g := chain(t, &checkpoint.Memory{}, func(_ context.Context, s *agent.State) error {
-		must(t, m.ResponseUpdate(s, "one moment"))
+		must(t, m.Respond(s, "one moment"))
 		draft := message.Assistant("draft")
 		draft.ID = "a"
 		return s.Messages.Add(draft)
@@ -42,10 +42,10 @@ func turnOf(s *agent.State) {
 	_ = s.Context.Put("PV_ADDRESSES", "k", state.ContextEntry{Fields: `{}`})
 	_ = agent.Remember(s, "mode", "direct")
 	s.SessionControl.Update(agent.Settings{PlanningMode: new(true)})
-	var m agent.Manager
+	var m agent.StateManager
 	s.AgentControl.Update(agent.Settings{MaxRetries: new(3)})
-	m.Status(s, agent.StatusUpdate{Message: "on it"})
-	m.Progress(s, agent.ProgressEvent{Current: 1, Total: 2})
+	m.Display(s).Status(agent.StatusUpdate{Message: "on it"})
+	m.Display(s).Progress(agent.ProgressEvent{Current: 1, Total: 2})
 	s.Task.Current.Set("find")
 	s.Task.DependsOnChatHistory.Set(true)
 	s.Task.DependsOnUserMemory.Set(true)
@@ -65,11 +65,10 @@ func turnOf(s *agent.State) {
 	s.Control.ReclassificationCount.Add(1)
 	s.Control.PlansCreatedCount.Add(1)
 	s.Control.CurrentStepRetryCount.Add(1)
-	m.NodeFailed(s, agent.Failure{Node: "find", Severity: agent.Critical})
-	m.Kill(s, "stop")
-	m.RegisterFigure(s, agent.Figure{Path: "a.svg"})
-	m.RegisterCommand(s, agent.Command{URI: "x:"})
-	m.RegisterNotebook(s, agent.Notebook{Link: "http://x"})
+	s.Control.Fail(agent.Failure{Node: "find", Severity: agent.Critical})
+	s.Control.Kill("stop")
+	m.Display(s).Figure(agent.Figure{Path: "a.svg"})
+	m.Display(s).Command(agent.Command{URI: "x:"})
 	s.UI.AgentContext.Set(json.RawMessage(`{}`))
 }
 
@@ -104,7 +103,7 @@ func TestState_TurnFieldsResetOnNewInput(t *testing.T) {
 		_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "ok?"})
 		return err
 	})
-	m := agent.Manager{}
+	m := agent.StateManager{}
 	res, err := g.Invoke(t.Context(), m.CreateFresh("one", nil), graph.RunOptions{Thread: "t1"})
 	must(t, err)
 	before := at
@@ -138,7 +137,7 @@ func TestState_FieldTypesAndDefaults(t *testing.T) {
 		`"execution_step_results":{},"execution_pending_approvals":{},"execution_waited_seconds":0,` +
 		`"control_needs_reclassification":false,"control_reclassification_count":0,"control_plans_created_count":0,` +
 		`"control_retry_count":0,"control_current_step_retry_count":0,"control_has_error":false,"control_is_killed":false,` +
-		`"ui_captured_notebooks":[],"ui_captured_figures":[],"ui_launchable_commands":[]}`
+		`"ui_captured_figures":[],"ui_launchable_commands":[]}`
 	same(t, "the fresh state", encode(t, after(t, agent.State{})), want)
 	v := schema.New()
 	err := schema.Decode(v, []byte(`{"task_current_task":7,"planning_current_step_index":"one","control_has_error":"no"}`))
@@ -280,11 +279,11 @@ func TestContext_SurvivesRestart(t *testing.T) {
 		return m.StoreContext(s, "PV_ADDRESSES", "beam", PVAddresses{PVs: []string{"SR"}})
 	})
 	end := run("two", nothing)
-	pvs, err := agent.Get[PVAddresses](m.Contexts(&end), "beam")
+	pvs, err := agent.Get[PVAddresses](m.LoadContexts(&end), "beam")
 	must(t, err)
 	sameList(t, "pvs", pvs.PVs, []string{"SR"})
-	same(t, "index", m.StepIndex(&end), 0)
-	if _, ok := m.CurrentTask(&end); ok {
+	same(t, "index", end.Planning.CurrentStepIndex.Get(), 0)
+	if _, ok := end.Task.Current.Lookup(); ok {
 		t.Error("the task of the first turn is still there in the second")
 	}
 }
@@ -294,7 +293,7 @@ func TestContexts_TasksShareNoMemory(t *testing.T) {
 	b := graph.New[agent.State]("side by side")
 	for _, name := range []string{"a", "b"} {
 		b.Node(name, graph.Func(func(_ context.Context, s *agent.State) error {
-			pvs, err := agent.Get[PVAddresses](m.Contexts(s), "beam")
+			pvs, err := agent.Get[PVAddresses](m.LoadContexts(s), "beam")
 			if err != nil {
 				return err
 			}
@@ -309,7 +308,7 @@ func TestContexts_TasksShareNoMemory(t *testing.T) {
 	in := m.CreateFresh("x", nil)
 	must(t, m.StoreContext(&in, "PV_ADDRESSES", "beam", PVAddresses{PVs: []string{"SR"}}))
 	end := invoke(t, g, in)
-	all, err := agent.All[PVAddresses](m.Contexts(&end))
+	all, err := agent.All[PVAddresses](m.LoadContexts(&end))
 	must(t, err)
 	for key, want := range map[string]string{"beam": "SR", "a": "SR!", "b": "SR!"} {
 		same(t, key, all[key].PVs[0], want)

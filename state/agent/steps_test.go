@@ -11,7 +11,7 @@ import (
 // side returns base after these steps ran in parallel.
 func side(t testing.TB, base agent.State, results map[int]agent.StepResult) agent.State {
 	t.Helper()
-	var m agent.Manager
+	var m agent.StateManager
 	v := schema.New()
 	*v.State.(*agent.State) = base
 	var ran []int
@@ -22,7 +22,7 @@ func side(t testing.TB, base agent.State, results map[int]agent.StepResult) agen
 		}
 		w := schema.New()
 		*w.State.(*agent.State) = base
-		must(t, m.Note(w.State.(*agent.State), i, r))
+		must(t, m.Steps(w.State.(*agent.State)).Record(i, r))
 		for at, c := range v.Channels {
 			if w.Channels[at].Wrote() {
 				must(t, c.Fold(w.Channels[at:at+1]))
@@ -32,7 +32,7 @@ func side(t testing.TB, base agent.State, results map[int]agent.StepResult) agen
 	}
 	return next(t, *v.State.(*agent.State), func(s *agent.State) {
 		s.Execution.RunningSteps.Set(ran)
-		m.Settle(s)
+		m.Steps(s).Settle()
 	})
 }
 
@@ -46,11 +46,11 @@ var diamond = []agent.Step{
 }
 
 func TestDue_IndependentStepsTogether(t *testing.T) {
-	var m agent.Manager
+	var m agent.StateManager
 	s := planned(t, diamond...)
 	done := agent.StepResult{Success: true}
 	for _, want := range [][]int{{0}, {1, 2}, {3}, {4}, nil} {
-		due := m.Due(&s)
+		due := m.Steps(&s).Due()
 		sameList(t, "due", due, want)
 		results := map[int]agent.StepResult{}
 		for _, i := range due {
@@ -58,30 +58,30 @@ func TestDue_IndependentStepsTogether(t *testing.T) {
 		}
 		s = side(t, s, results)
 	}
-	same(t, "index", m.StepIndex(&s), len(diamond))
+	same(t, "index", s.Planning.CurrentStepIndex.Get(), len(diamond))
 	list := agent.Plan{Steps: []agent.Step{{}, {}, {}}}
 	sameList(t, "before the last of a list", list.Before(2), []int{0, 1})
 }
 
 func TestSettle_LaterStepEndsFirst(t *testing.T) {
-	var m agent.Manager
+	var m agent.StateManager
 	s := side(t, planned(t, diamond...), map[int]agent.StepResult{0: {Success: true}})
-	down := agent.Failure{Node: "b", Severity: agent.Retriable, Retry: agent.RetryPolicy{Attempts: 2, Delay: 1}}
+	down := agent.Failure{Node: "b", Severity: agent.Retriable, Attempts: 2, Delay: 1}
 	s = side(t, s, map[int]agent.StepResult{1: {Failure: &down}, 2: {Success: true}})
-	same(t, "index", m.StepIndex(&s), 1)
-	sameList(t, "due", m.Due(&s), []int{1})
+	same(t, "index", s.Planning.CurrentStepIndex.Get(), 1)
+	sameList(t, "due", m.Steps(&s).Due(), []int{1})
 	same(t, "error", s.Control.HasError.Get(), true)
 	same(t, "attempts", s.Control.CurrentStepRetryCount.Get(), 1)
 	s = side(t, s, map[int]agent.StepResult{1: {Success: true}})
-	same(t, "index", m.StepIndex(&s), 3)
+	same(t, "index", s.Planning.CurrentStepIndex.Get(), 3)
 	same(t, "error", s.Control.HasError.Get(), false)
-	same(t, "attempts", m.Result(&s, 1).Attempts, 2)
+	same(t, "attempts", m.Steps(&s).Result(1).Attempts, 2)
 }
 
 // If several steps fail, one failure decides. The choice does not depend on their order.
 func TestSettle_MostSevereFailureDecides(t *testing.T) {
 	of := func(s agent.Severity, attempts int) *agent.Failure {
-		return &agent.Failure{Node: string(s) + fmt.Sprint(attempts), Severity: s, Retry: agent.RetryPolicy{Attempts: attempts, Delay: float64(attempts)}}
+		return &agent.Failure{Node: string(s) + fmt.Sprint(attempts), Severity: s, Attempts: attempts, Delay: float64(attempts)}
 	}
 	inOrder := []*agent.Failure{of(agent.Fatal, 1), of(agent.Critical, 1), of(agent.Reclassification, 1), of(agent.Replanning, 1),
 		of(agent.Retriable, 1), of(agent.Retriable, 9), of(agent.Retriable, 3)}
@@ -96,33 +96,33 @@ func TestSettle_MostSevereFailureDecides(t *testing.T) {
 }
 
 func TestResult_IgnoresOldPlans(t *testing.T) {
-	var m agent.Manager
+	var m agent.StateManager
 	s := side(t, planned(t, diamond...), map[int]agent.StepResult{0: {Success: true}})
 	s = next(t, s, func(s *agent.State) {
 		s.Control.PlansCreatedCount.Add(1)
 		s.Planning.ExecutionPlan.Set(agent.Plan{Steps: diamond})
 		s.Planning.CurrentStepIndex.Set(0)
 	})
-	sameList(t, "due", m.Due(&s), []int{0})
+	sameList(t, "due", m.Steps(&s).Due(), []int{0})
 }
 
 func TestDue_SkipsStepsThatWaitForApproval(t *testing.T) {
-	var m agent.Manager
+	var m agent.StateManager
 	s := side(t, planned(t, diamond...), map[int]agent.StepResult{0: {Success: true}})
-	down := agent.Failure{Node: "b", Severity: agent.Retriable, Retry: agent.RetryPolicy{Attempts: 2}}
+	down := agent.Failure{Node: "b", Severity: agent.Retriable, Attempts: 2}
 	s = side(t, s, map[int]agent.StepResult{1: {Failure: &down}})
 	s = next(t, s, func(s *agent.State) {
 		s.Execution.PendingApprovals.Put("x", agent.ApprovalRequest{Step: "b"})
 		s.Execution.RunningSteps.Set([]int{1})
-		m.Settle(s)
+		m.Steps(s).Settle()
 	})
 	same(t, "error", s.Control.HasError.Get(), false)
-	sameList(t, "due", m.Due(&s), []int{2})
+	sameList(t, "due", m.Steps(&s).Due(), []int{2})
 	s.Task.Current.Set("x")
 	s.Planning.ActiveCapabilities.Append("a")
 	same(t, "target", agent.Route(&s, agent.Turn{}).Target, agent.ToApproval)
 	s.Execution.PendingApprovals.Put("x", agent.ApprovalRequest{Step: "b", Decided: true})
-	sameList(t, "due", m.Due(&s), []int{1, 2})
+	sameList(t, "due", m.Steps(&s).Due(), []int{1, 2})
 }
 
 func TestPlanValidate_FindsCycles(t *testing.T) {
@@ -144,13 +144,13 @@ func TestPlanValidate_FindsCycles(t *testing.T) {
 // Requirement: a classifier without a task loops
 func TestRoute_CannotLoopOnOneNode(t *testing.T) {
 	for severity, node := range map[agent.Severity]string{agent.Replanning: agent.ToOrchestrator, agent.Reclassification: agent.ToClassifier} {
-		var m agent.Manager
+
 		s := planned(t)
 		s.Task.Current.Set("x")
 		var got []string
 		for range 3 {
 			s = next(t, s, func(s *agent.State) {
-				m.NodeFailed(s, agent.Failure{Node: node, Severity: severity, Retry: agent.RetryPolicy{Attempts: 3}})
+				s.Control.Fail(agent.Failure{Node: node, Severity: severity, Attempts: 3})
 			})
 			got = append(got, agent.Route(&s, agent.Turn{}).Target)
 		}

@@ -123,7 +123,7 @@ func (sc script) graph(store checkpoint.Store) (*graph.Graph[agent.State], error
 // turn runs turn n to its end, through all faults, each time with a graph compiled anew. It returns
 // the state as the next turn finds it.
 func (sc script) turn(t *rapid.T, store checkpoint.Store, n int, prior *agent.State) agent.State {
-	in := agent.Manager{}.CreateFresh(fmt.Sprint("turn ", n), prior)
+	in := agent.StateManager{}.CreateFresh(fmt.Sprint("turn ", n), prior)
 	for range 20 {
 		g, err := sc.graph(store)
 		if err != nil {

@@ -5,48 +5,44 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/weftrun/weft/internal/validtext"
 )
 
-// NodeDone records that a node succeeded. It clears the error and resets RetryCount.
-func (m Manager) NodeDone(s *State) {
-	if s.Control.RetryCount.Get() != 0 {
-		s.Control.RetryCount.Overwrite(0)
+// Succeed records that a node succeeded. It clears the error and resets RetryCount.
+func (c *Control) Succeed() {
+	if c.RetryCount.Get() != 0 {
+		c.RetryCount.Overwrite(0)
 	}
-	if s.Control.HasError.Get() {
-		s.Control.HasError.Set(false)
-		s.Control.ErrorInfo.Clear()
+	if c.HasError.Get() {
+		c.HasError.Set(false)
+		c.ErrorInfo.Clear()
 	}
 }
 
-// NodeFailed records that a node failed. RetryCount counts consecutive failures of one node; a
+// Fail records that a node failed. RetryCount counts consecutive failures of one node; a
 // failure of another node starts at 1.
-func (m Manager) NodeFailed(s *State, f Failure) {
-	if last, ok := s.Control.ErrorInfo.Lookup(); ok && last.Node != f.Node {
-		s.Control.RetryCount.Overwrite(0)
+func (c *Control) Fail(f Failure) {
+	if last, ok := c.ErrorInfo.Lookup(); ok && last.Node != f.Node {
+		c.RetryCount.Overwrite(0)
 	}
-	if f.Time.IsZero() {
-		f.Time = m.now()
-	}
-	s.Control.RetryCount.Add(1)
-	s.Control.HasError.Set(true)
-	s.Control.ErrorInfo.Set(f)
+	c.RetryCount.Add(1)
+	c.HasError.Set(true)
+	c.ErrorInfo.Set(f)
 }
 
 // Kill ends the turn at the next call of [Route].
-func (m Manager) Kill(s *State, reason string) {
-	s.Control.IsKilled.Set(true)
-	s.Control.KillReason.Set(reason)
+func (c *Control) Kill(reason string) {
+	c.IsKilled.Set(true)
+	c.KillReason.Set(reason)
 }
 
-// StepsSummary returns a line for each step that has a result, such as "Step 1: find the PVs", in
+// Summary returns a line for each step that has a result, such as "Step 1: find the PVs", in
 // the order of the plan. The line names the changes of a person, because the objective does not
 // contain them.
-func (m Manager) StepsSummary(s *State) []string {
+func (t Steps) Summary() []string {
 	var all []StepResult
-	for _, r := range s.Execution.StepResults.All() {
+	for _, r := range t.s.Execution.StepResults.All() {
 		all = append(all, r)
 	}
 	slices.SortStableFunc(all, func(a, b StepResult) int { return cmp.Compare(a.StepIndex, b.StepIndex) })
@@ -60,46 +56,38 @@ func (m Manager) StepsSummary(s *State) []string {
 	return lines
 }
 
-// RegisterFigure appends a figure to the UI. It sets the creation time if that is zero.
-func (m Manager) RegisterFigure(s *State, f Figure) {
-	f.CreatedAt = m.stamp(f.CreatedAt)
-	s.UI.CapturedFigures.Append(f)
+// Display shows a user what an agent does: see [StateManager.Display]. It sets times that are zero.
+type Display struct {
+	m StateManager
+	s *State
 }
 
-// RegisterCommand appends a command to the UI. It sets the creation time if that is zero.
-func (m Manager) RegisterCommand(s *State, c Command) {
-	c.CreatedAt = m.stamp(c.CreatedAt)
-	s.UI.LaunchableCommands.Append(c)
+// Figure appends a figure.
+func (d Display) Figure(f Figure) {
+	f.CreatedAt = d.m.stamp(f.CreatedAt)
+	d.s.UI.CapturedFigures.Append(f)
 }
 
-// RegisterNotebook appends a notebook to the UI. It sets the creation time if that is zero.
-func (m Manager) RegisterNotebook(s *State, n Notebook) {
-	n.CreatedAt = m.stamp(n.CreatedAt)
-	s.UI.CapturedNotebooks.Append(n)
+// Command appends a program or page that the user can launch.
+func (d Display) Command(c Command) {
+	c.CreatedAt = d.m.stamp(c.CreatedAt)
+	d.s.UI.LaunchableCommands.Append(c)
 }
 
-// Status appends a status message for the user. It sets the time if that is zero.
-func (m Manager) Status(s *State, u StatusUpdate) {
-	u.Time = m.stamp(u.Time)
-	s.StatusUpdates.Append(u)
+// Status appends a status message.
+func (d Display) Status(u StatusUpdate) {
+	u.Time = d.m.stamp(u.Time)
+	d.s.StatusUpdates.Append(u)
 }
 
-// Progress appends a progress event. It computes e.Progress from Current and Total, and sets the
-// time if that is zero.
-func (m Manager) Progress(s *State, e ProgressEvent) {
-	e.Time = m.stamp(e.Time)
+// Progress appends a progress event. It computes e.Progress from Current and Total.
+func (d Display) Progress(e ProgressEvent) {
+	e.Time = d.m.stamp(e.Time)
 	e.Progress = 0
 	if e.Total != 0 {
 		e.Progress = float64(e.Current) / float64(e.Total)
 	}
-	s.ProgressEvents.Append(e)
-}
-
-func (m Manager) stamp(t time.Time) time.Time {
-	if t.IsZero() {
-		return m.now()
-	}
-	return t
+	d.s.ProgressEvents.Append(e)
 }
 
 // Remember stores v under a name for later turns. A value without a JSON form is an error.

@@ -42,7 +42,7 @@ func openParrot(_ context.Context, store checkpoint.Store) (turn.Untyped, error)
 	if err != nil {
 		return nil, err
 	}
-	m := agent.Manager{}
+	m := agent.StateManager{}
 	g, err := turn.Graph("parrot", turn.Config{Manager: m, Capabilities: reg, Match: parrotMatch, Answer: parrotAnswer}, graph.Config{Store: store})
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func parrotMatch(_ context.Context, r turn.MatchRequest) (bool, error) {
 }
 
 func parrotWork(ctx context.Context, c *capabilities.Call) error {
-	task, _ := c.Manager.CurrentTask(c.State)
+	task, _ := c.State.Task.Current.Lookup()
 	_, path, _ := strings.Cut(task, " ")
 	if _, err := os.Stat(path + ".done"); err == nil {
 		return nil
@@ -76,7 +76,7 @@ func parrotStuck(ctx context.Context, c *capabilities.Call) error {
 	if err := parrotWork(ctx, c); ctx.Err() == nil {
 		return err
 	}
-	task, _ := c.Manager.CurrentTask(c.State)
+	task, _ := c.State.Task.Current.Lookup()
 	_, path, _ := strings.Cut(task, " ")
 	if err := os.WriteFile(path, []byte("clings\n"), 0o600); err != nil {
 		return err
