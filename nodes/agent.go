@@ -79,16 +79,17 @@ func (a *Agent) Check(given func(string) bool) error {
 		"model": a.Model == "", "tools": a.Tools == nil, "answer": a.Answer.IsZero(), "max_turns": a.MaxTurns <= 0,
 		"max_tokens": a.MaxTokens <= 0, "temperature": a.Temperature == nil,
 	})
-	_, missing := pick(a.program.Models, "model", a.Model)
+	_, missing := a.program.model(a.Model)
 	return errors.Join(err, missing, a.checkTools())
 }
 
 func (a *Agent) checkTools() error {
-	var errs []error
+	set, err := a.program.tools()
+	errs := []error{err}
 	for i, name := range a.Tools {
 		switch {
-		case !hasTool(a.program.Tools, name):
-			errs = append(errs, noTool(a.program.Tools, name))
+		case !hasTool(set, name):
+			errs = append(errs, noTool(set, name))
 		case slices.Contains(a.Tools[:i], name):
 			errs = append(errs, &refusal{fmt.Sprintf("tools names %q twice", name)})
 		}
@@ -102,9 +103,9 @@ func hasTool(set *tool.Set, name string) bool {
 
 func noTool(set *tool.Set, name string) error {
 	if set == nil || len(set.Names()) == 0 {
-		return &refusal{fmt.Sprintf("there is no tool %q; this program has none; a program in Go registers them", name)}
+		return &refusal{fmt.Sprintf("there is no tool %q; declare it under tools, or register it in a program in Go", name)}
 	}
-	return &refusal{fmt.Sprintf("there is no tool %q; the program has %s", name, strings.Join(set.Names(), ", "))}
+	return &refusal{fmt.Sprintf("there is no tool %q; known are %s", name, strings.Join(set.Names(), ", "))}
 }
 
 // Run is never called: an Agent is a graph.
@@ -114,11 +115,15 @@ func (a *Agent) Run(context.Context, workflow.Env) (any, error) {
 
 // Graph returns the loop of the model and its tools.
 func (a *Agent) Graph(env workflow.Env, cfg graph.Config) (workflow.Child, error) {
-	m, err := pick(a.program.Models, "model", a.Model)
+	m, err := a.program.model(a.Model)
 	if err != nil {
 		return workflow.Child{}, err
 	}
-	c := react.Config{Model: m, Tools: a.tools(), MaxTurns: a.MaxTurns, Request: model.Request{Temperature: a.Temperature}}
+	tools, err := a.tools()
+	if err != nil {
+		return workflow.Child{}, err
+	}
+	c := react.Config{Model: m, Tools: tools, MaxTurns: a.MaxTurns, Request: model.Request{Temperature: a.Temperature}}
 	c.Budget.Tokens = a.MaxTokens
 	if !a.Answer.IsZero() {
 		schema, err := env.Schema(a.Answer)
@@ -139,11 +144,15 @@ func (a *Agent) Graph(env workflow.Env, cfg graph.Config) (workflow.Child, error
 }
 
 // tools returns those of the program that the agent may use.
-func (a *Agent) tools() *tool.Set {
+func (a *Agent) tools() (*tool.Set, error) {
 	if len(a.Tools) == 0 {
-		return nil
+		return nil, nil
 	}
-	return a.program.Tools.Enable(func(_ context.Context, name string) (bool, error) { return slices.Contains(a.Tools, name), nil })
+	set, err := a.program.tools()
+	if err != nil {
+		return nil, err
+	}
+	return set.Enable(func(_ context.Context, name string) (bool, error) { return slices.Contains(a.Tools, name), nil }), nil
 }
 
 // before returns the messages before the prompt.

@@ -59,6 +59,8 @@ type HTTP struct {
 	MaxBody Size `json:"max_body,omitempty"`
 	// AllowPrivate allows addresses of this machine and of private networks.
 	AllowPrivate bool `json:"allow_private,omitempty"`
+
+	id string // the idempotency key; "" is that of the node
 }
 
 // Query is the value of a name in the query: none, one or many texts.
@@ -261,7 +263,7 @@ func (h *HTTP) setHeaders(ctx context.Context, req *http.Request, kind string, e
 		env.Hide(h.User + ":" + password)
 		env.Hide(req.Header.Get("Authorization"))
 	}
-	if id := cmp.Or(workflow.IdempotencyKey(ctx), graph.TaskID(ctx)); id != "" && req.Method != http.MethodGet && req.Method != http.MethodHead {
+	if id := cmp.Or(h.id, workflow.IdempotencyKey(ctx), graph.TaskID(ctx)); id != "" && req.Method != http.MethodGet && req.Method != http.MethodHead {
 		req.Header.Set("Idempotency-Key", id)
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.Headers)) {

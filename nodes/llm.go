@@ -30,10 +30,13 @@ import (
 // A text is streamed to subscribers of [graph.Messages]. A temporary failure may be retried. Its
 // code, such as model_rate_limit, is that of package model.
 func LLM(models map[string]model.Model) workflow.Kind {
-	models = maps.Clone(models)
+	return llmKind(Program{Models: maps.Clone(models)})
+}
+
+func llmKind(p Program) workflow.Kind {
 	return workflow.Kind{
 		About:   "lets a model answer a prompt",
-		New:     func() workflow.Runner { return &Prompt{models: models} },
+		New:     func() workflow.Runner { return &Prompt{program: p} },
 		Result:  reflect.TypeFor[PromptResult](),
 		Outside: true,
 	}
@@ -54,7 +57,7 @@ type Prompt struct {
 	// MaxTokens limits the answer; 0 is the model's own limit.
 	MaxTokens int `json:"max_tokens,omitempty"`
 
-	models map[string]model.Model
+	program Program
 }
 
 // PromptResult is the result of a Prompt.
@@ -66,20 +69,17 @@ type PromptResult struct {
 
 // Check refuses an unknown model.
 func (p *Prompt) Check(given func(string) bool) error {
-	if given("model") && p.Model == "" {
-		return nil // it is not constant
+	if given("model") && p.Model == "" { // it is computed, and may be any
+		_, err := p.program.allModels()
+		return err
 	}
-	_, err := p.find()
+	_, err := p.program.model(p.Model)
 	return err
-}
-
-func (p *Prompt) find() (model.Model, error) {
-	return pick(p.models, "model", p.Model)
 }
 
 // Run asks the model.
 func (p *Prompt) Run(ctx context.Context, env workflow.Env) (any, error) {
-	m, err := p.find()
+	m, err := p.program.model(p.Model)
 	if err != nil {
 		return nil, err
 	}

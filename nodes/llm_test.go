@@ -83,7 +83,7 @@ nodes:
   c: {llm: {model: small, answer: Article}, output: {x: "${{ result.txt }}"}, next: END}
 `, map[string]model.Model{"small": model.Script()})
 	for _, want := range []string{
-		`in.yaml:5:12: error[WF504]: llm: there is no model "large"; the program has small`,
+		`in.yaml:5:12: error[WF504]: llm: there is no model "large"; known are small`,
 		`in.yaml:6:46: error[WF401]: unknown type "Artcle"; did you mean "Article"?`,
 		`in.yaml:7:12: error[WF502]: llm needs prompt`,
 		`unknown field txt; did you mean "text"?`,

@@ -14,6 +14,7 @@ func Kinds() map[string]workflow.Kind { return Program{}.Kinds() }
 func plainKinds() map[string]workflow.Kind {
 	return map[string]workflow.Kind{
 		"approval": {About: "pauses the run and asks a person", New: func() workflow.Runner { return new(Approval) }, Result: reflect.TypeFor[ApprovalResult]()},
+		"exec":     {About: "runs a program, in any language, that gets and returns JSON", New: func() workflow.Runner { return new(Exec) }, Result: reflect.TypeFor[ExecResult](), Outside: true},
 		"fail":     {About: "ends the run as failed", New: func() workflow.Runner { return new(Fail) }, Final: true},
 		"file":     {About: "reads a file below the workflow's folder, or writes one below its folder out", New: func() workflow.Runner { return new(File) }, Result: reflect.TypeFor[FileResult]()},
 		"http":     {About: "makes one HTTP request", New: func() workflow.Runner { return new(HTTP) }, Result: reflect.TypeFor[HTTPResult](), Outside: true},

@@ -16,10 +16,23 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/internal/subprocess"
 	"github.com/weftrun/weft/nodes"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	closing := closesIdle{m}
+	goleak.VerifyTestMain(closing, goleak.IgnoreAnyFunction("github.com/weftrun/weft/internal/subprocess.startAll"))
+}
+
+// closesIdle ends the programs of the tests before goroutines are counted.
+type closesIdle struct{ *testing.M }
+
+func (c closesIdle) Run() int {
+	code := c.M.Run()
+	subprocess.CloseIdle()
+	return code
+}
 
 // do runs a workflow with one node, and returns its result from the field r.
 func do(t *testing.T, dir, node string) (any, error) {

@@ -21,19 +21,89 @@ import (
 type Program struct {
 	// Models are the models of the kinds llm and agent.
 	Models map[string]model.Model
+	// Providers open the models that files declare under models, by name; see [ModelEntry].
+	Providers map[string]model.Provider
 	// Tools are the tools of the kind tool, and of the kind agent if it names them; nil is none.
 	Tools *tool.Set
 	// Agents are the agents whose capabilities the kinds capability and plan run.
 	Agents map[string]turn.Config
+
+	declared *workflow.Entries // of a file; nil is none
 }
 
 // Kinds returns the standard kinds, with those that use the program. The caller owns the map.
 func (p Program) Kinds() map[string]workflow.Kind {
 	all := plainKinds()
 	maps.Copy(all, map[string]workflow.Kind{
-		"llm": LLM(p.Models), "agent": agentKind(p), "tool": toolKind(p), "plan": planKind(p), "capability": capabilityKind(p),
+		"llm": llmKind(p), "agent": agentKind(p), "tool": toolKind(p), "plan": planKind(p), "capability": capabilityKind(p),
 	})
+	for _, name := range []string{"llm", "agent", "tool"} {
+		k := all[name]
+		k.Bind = func(e *workflow.Entries) workflow.Kind { return p.with(e).Kinds()[name] }
+		all[name] = k
+	}
 	return all
+}
+
+// Sections returns the sections of files whose entries the kinds use: models and tools.
+func (p Program) Sections() map[string]workflow.Section {
+	return map[string]workflow.Section{modelsName: p.modelsSection(), toolsName: p.toolsSection()}
+}
+
+// with returns p with the models and tools that a file declares.
+func (p Program) with(e *workflow.Entries) Program {
+	p.declared = e
+	return p
+}
+
+// model returns the model that a file names; without a name, the only one.
+func (p Program) model(name string) (model.Model, error) {
+	models := maps.Clone(p.Models)
+	if models == nil {
+		models = map[string]model.Model{}
+	}
+	for _, name := range p.declared.Names(modelsName) {
+		models[name] = nil
+	}
+	m, err := pick(models, "model", name)
+	if err != nil || m != nil {
+		return m, err
+	}
+	if name == "" {
+		name = p.declared.Names(modelsName)[0] // the only one
+	}
+	v, _, err := p.declared.Open(modelsName, name)
+	m, _ = v.(model.Model)
+	return m, err
+}
+
+// allModels returns the models that a file can name. The file uses all of them.
+func (p Program) allModels() (map[string]model.Model, error) {
+	models := maps.Clone(p.Models)
+	if models == nil {
+		models = map[string]model.Model{}
+	}
+	for _, name := range p.declared.Names(modelsName) {
+		m, err := p.model(name)
+		if err != nil {
+			return nil, err
+		}
+		models[name] = m
+	}
+	return models, nil
+}
+
+// tools returns the tools of the program and of the file.
+func (p Program) tools() (*tool.Set, error) {
+	var all []tool.Tool
+	for _, name := range p.declared.Names(toolsName) {
+		v, _, err := p.declared.Open(toolsName, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v.(tool.Tool))
+	}
+	return p.Tools.With(all...)
 }
 
 // pick returns the value that a file names; without a name, the only one.
@@ -47,11 +117,19 @@ func pick[T any](all map[string]T, what, name string) (one T, err error) {
 	case ok:
 		return one, nil
 	case len(names) == 0:
-		return one, &refusal{fmt.Sprintf("this program has no %ss; a program in Go registers them", what)}
+		return one, &refusal{fmt.Sprintf("there are no %ss; %s", what, undeclared(what))}
 	case name == "":
-		return one, &refusal{fmt.Sprintf("name the %s; the program has %s", what, strings.Join(names, ", "))}
+		return one, &refusal{fmt.Sprintf("name the %s; known are %s", what, strings.Join(names, ", "))}
 	}
-	return one, &refusal{fmt.Sprintf("there is no %s %q; the program has %s", what, name, strings.Join(names, ", "))}
+	return one, &refusal{fmt.Sprintf("there is no %s %q; known are %s", what, name, strings.Join(names, ", "))}
+}
+
+// undeclared returns what to do about a missing value.
+func undeclared(what string) string {
+	if what == "agent" {
+		return "a program in Go registers them"
+	}
+	return fmt.Sprintf("declare them under %ss, or register them in a program in Go", what)
 }
 
 // written refuses parameters that are computed although the graph depends on them.

@@ -337,12 +337,12 @@ nodes:
   h: {agent: {prompt: x}, idempotency_key: k, next: END}
 `), workflow.Options{Kinds: p.Kinds()})
 	for _, want := range []string{
-		`in.yaml:5:14: error[WF504]: agent: there is no tool "lokup"; the program has lookup, refund, ask; tools names "lookup" twice`,
+		`in.yaml:5:14: error[WF504]: agent: there is no tool "lokup"; known are lookup, refund, ask; tools names "lookup" twice`,
 		`in.yaml:6:14: error[WF504]: agent: model must be constant in the file, and not empty or zero`,
-		`in.yaml:7:13: error[WF504]: tool: there is no tool "nix"; the program has lookup, refund, ask`,
+		`in.yaml:7:13: error[WF504]: tool: there is no tool "nix"; known are lookup, refund, ask`,
 		`in.yaml:8:19: error[WF504]: capability: the capability plot requires [RAIN], and there are no contexts`,
 		`in.yaml:9:13: error[WF504]: plan: there is no capability "draw"; the agent has find, plot`,
-		`in.yaml:10:13: error[WF504]: plan: there is no agent "water"; the program has weather`,
+		`in.yaml:10:13: error[WF504]: plan: there is no agent "water"; known are weather`,
 		`in.yaml:12:44: error[WF517]`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

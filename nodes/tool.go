@@ -27,7 +27,7 @@ type Tool struct {
 	// Args are the arguments by name.
 	Args map[string]any `json:"args,omitempty"`
 
-	set *tool.Set
+	program Program
 }
 
 // ToolResult is the result of a Tool.
@@ -63,7 +63,7 @@ func (e *ToolError) Retryable() bool { return false }
 func toolKind(p Program) workflow.Kind {
 	return workflow.Kind{
 		About:   "calls a tool of the program",
-		New:     func() workflow.Runner { return &Tool{set: p.Tools} },
+		New:     func() workflow.Runner { return &Tool{program: p} },
 		Result:  reflect.TypeFor[ToolResult](),
 		Outside: true,
 	}
@@ -74,10 +74,11 @@ func (t *Tool) Check(given func(string) bool) error {
 	if t.Name == "" {
 		return written(given, map[string]bool{"name": true})
 	}
-	if !hasTool(t.set, t.Name) {
-		return noTool(t.set, t.Name)
+	set, err := t.program.tools()
+	if err == nil && !hasTool(set, t.Name) {
+		err = noTool(set, t.Name)
 	}
-	return nil
+	return err
 }
 
 // Run calls the tool.
@@ -90,11 +91,15 @@ func (t *Tool) Run(ctx context.Context, _ workflow.Env) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	set, err := t.program.tools()
+	if err != nil {
+		return nil, err
+	}
 	c := message.Call{ID: graph.ExecutionID(ctx), Name: t.Name, Arguments: data}
-	if _, _, err := t.set.Check(ctx, c); err != nil {
+	if _, _, err := set.Check(ctx, c); err != nil {
 		return nil, &refusal{err.Error()}
 	}
-	done, err := react.Call(ctx, t.set, c, tool.Limits{})
+	done, err := react.Call(ctx, set, c, tool.Limits{})
 	if err != nil {
 		return nil, err
 	}

@@ -37,6 +37,9 @@ type Config struct {
 	Kinds map[string]workflow.Kind
 	// Models are the models of the kinds llm and agent, by name.
 	Models map[string]model.Model
+	// Providers open the models that files and weft.yaml declare under models, by name, such as
+	// "openai": openai.Provider().
+	Providers map[string]model.Provider
 	// Tools are the tools of the kinds tool and agent.
 	Tools []tool.Tool
 	// Capabilities make one more agent, with the name of the program. It knows the context
@@ -92,7 +95,7 @@ func Main(c Config) {
 func (c Config) program() (nodes.Program, error) {
 	set, err := tool.NewSet(c.Tools...)
 	agents, agentsErr := c.agents()
-	return nodes.Program{Models: c.Models, Tools: set, Agents: agents}, errors.Join(err, agentsErr)
+	return nodes.Program{Models: c.Models, Providers: c.Providers, Tools: set, Agents: agents}, errors.Join(err, agentsErr)
 }
 
 // agents returns Agents and the agent that Capabilities make.
@@ -117,7 +120,7 @@ func (c Config) commandLine() (verbs.Config, error) {
 	program, err := c.program()
 	all := verbs.Config{
 		Name: c.Name, Stores: c.Stores, Graphs: c.Graphs, Chats: c.Chats,
-		Options: workflow.Options{Kinds: program.Kinds(), Reducers: prefixed(c.Reducers), Types: prefixed(c.Types)},
+		Options: workflow.Options{Kinds: program.Kinds(), Sections: program.Sections(), Reducers: prefixed(c.Reducers), Types: prefixed(c.Types)},
 	}
 	maps.Copy(all.Options.Kinds, c.Kinds)
 	maps.Copy(all.Options.Kinds, prefixed(c.Nodes))

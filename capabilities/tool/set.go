@@ -54,6 +54,20 @@ func NewSet(tools ...Tool) (*Set, error) {
 	return s, errors.Join(errs...)
 }
 
+// With returns a set that has more tools, or the errors of [NewSet]. A nil Set has none.
+func (s *Set) With(tools ...Tool) (*Set, error) {
+	if s == nil {
+		return NewSet(tools...)
+	}
+	all := make([]Tool, 0, len(s.order)+len(tools))
+	for _, name := range s.order {
+		all = append(all, s.tools[name].Tool)
+	}
+	more, err := NewSet(append(all, tools...)...)
+	more.enabled = s.enabled
+	return more, err
+}
+
 var names = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 func check(t Tool) (c checked, err error) {

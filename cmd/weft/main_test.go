@@ -51,9 +51,16 @@ func program(t *testing.T, dir string) string {
 // call runs a program in the root of the module, with the state directory dir/state.
 func call(t *testing.T, dir string, name string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	return callWith(t, dir, nil, name, args...)
+}
+
+// callWith is call with more variables in the environment.
+func callWith(t *testing.T, dir string, env []string, name string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), asProgram+"=1", "XDG_STATE_HOME="+filepath.Join(dir, "state"), "WEFT_STORE=")
+	cmd.Env = append(cmd.Env, env...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
@@ -72,14 +79,14 @@ func TestRun_AsksAndResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := call(t, dir, weft, "run", file, "--thread", "demo", "--input", "version=1.0")
-	want := "Release 1.0\n\nRelease 1.0?\n(asked by the node \"ask\"; true or false)\nAnswer with:\n  " +
-		weft + " resume --thread demo --answer true\n"
+	want := "Release 1.0\n\nRelease 1.0?\n(asked by the node \"ask\"; approve, reject)\nAnswer with:\n  " +
+		weft + " inbox approve --thread demo\n"
 	if code != 4 || stdout != want {
 		t.Fatalf("run: exit code %d, want 4\n%s\nwant\n%s\nstderr: %s", code, stdout, want, stderr)
 	}
-	code, stdout, stderr = call(t, dir, weft, "resume", "--thread", "demo", "--answer", "true")
+	code, stdout, stderr = call(t, dir, weft, "inbox", "approve", "--thread", "demo")
 	if want := "approved: true\nnotes: Release 1.0\n"; code != 0 || stdout != want {
-		t.Errorf("resume: exit code %d, want 0\n%s\nwant\n%s\nstderr: %s", code, stdout, want, stderr)
+		t.Errorf("inbox approve: exit code %d, want 0\n%s\nwant\n%s\nstderr: %s", code, stdout, want, stderr)
 	}
 }
 
@@ -91,7 +98,7 @@ func TestRun_NextCommandNamesGoRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, stdout, stderr := call(t, dir, "go", "run", "-ldflags=-w", "./cmd/weft", "run", file, "--thread", "demo", "--input", "version=1.0")
-	if !strings.Contains(stdout, "\n  go run ./cmd/weft resume --thread demo --answer true\n") || !strings.HasSuffix(stderr, "exit status 4\n") {
+	if !strings.Contains(stdout, "\n  go run ./cmd/weft inbox approve --thread demo\n") || !strings.HasSuffix(stderr, "exit status 4\n") {
 		t.Errorf("stdout: %s\nstderr: %s", stdout, stderr)
 	}
 }

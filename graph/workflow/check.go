@@ -25,7 +25,8 @@ type checker struct {
 	env, config exprs.Type
 	timed       bool // the state has timeField
 
-	misled bool // a way leads to no node, so the paths say nothing
+	called []*Workflow // that entries name
+	misled bool        // a way leads to no node, so the paths say nothing
 }
 
 // check compiles every expression and resolves every name of the plan.
@@ -42,7 +43,7 @@ func (c *checker) check() {
 	}
 	c.checkTargets(c.plan.start, "start")
 	for _, n := range c.plan.nodes {
-		kind, registered := c.load.opts.Kinds[n.kind.name]
+		kind, registered := c.opts.Kinds[n.kind.name]
 		c.plan.defaults.fillDefaults(n, registered && !kind.Waits)
 		c.checkNode(n)
 	}
@@ -196,7 +197,7 @@ func (c *checker) checkCache(n *node) {
 	if n.cache != nil && n.cache.key != nil {
 		n.cache.by = c.template(n.cache.key, c.baseEnv(), "cache.key")
 	}
-	if _, registered := c.load.opts.Kinds[n.kind.name]; n.idem != nil && !registered {
+	if _, registered := c.opts.Kinds[n.kind.name]; n.idem != nil && !registered {
 		c.fail(n.idem, "WF517", "idempotency_key is only for kinds that act on other systems, not for %s", n.kind.name)
 	}
 }
@@ -260,7 +261,7 @@ func (c *checker) checkWork(n *node, env exprs.Env) (result exprs.Type, ok bool)
 	case "workflow":
 		return c.sub(n, env), true
 	}
-	kind := c.load.opts.Kinds[n.kind.name]
+	kind := c.opts.Kinds[n.kind.name]
 	n.work = c.kindWork(n, kind, env)
 	return exprTypeOf(kind.Result), true
 }
@@ -317,7 +318,7 @@ func (c *checker) compile(cond *condition, env exprs.Env) {
 }
 
 func (c *checker) checkNext(n *node, env exprs.Env) {
-	kind, final := c.load.opts.Kinds[n.kind.name], false
+	kind, final := c.opts.Kinds[n.kind.name], false
 	if final = kind.Final; final && n.next != nil && n.next.derived {
 		n.next = nil
 	}
@@ -352,7 +353,7 @@ func (c *checker) checkJoin(n *node) {
 			c.fail(r.at, "WF304", "join names %q, which is not a node%s", r.name, didYouMean(r.name, c.plan.nodeNames()))
 		case seen[r.name]:
 			c.fail(r.at, "WF123", "join names %q twice", r.name)
-		case arm.next == nil && c.load.opts.Kinds[arm.kind.name].Final:
+		case arm.next == nil && c.opts.Kinds[arm.kind.name].Final:
 			c.fail(r.at, "WF309", "node %s joins %s, which ends the run and leads nowhere", n.name, r.name)
 		case arm.next == nil:
 		case !slices.ContainsFunc(arm.next.targets(), func(t ref) bool { return t.name == n.name }):

@@ -30,7 +30,7 @@ func TestCookbook_Runs(t *testing.T) {
 			if !ok {
 				t.Fatal("there is no file")
 			}
-			w, err := workflow.Parse("recipe.yaml", []byte(src), workflow.Options{Kinds: kinds()})
+			w, err := workflow.Parse("recipe.yaml", []byte(src), workflow.Options{Kinds: kinds(), Sections: sections()})
 			if err != nil {
 				t.Fatal(err)
 			}

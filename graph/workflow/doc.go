@@ -108,6 +108,8 @@
 //     [Workflow.CheckEnv] reports what the environment lacks.
 //   - [Workflow.RunTests] runs the tests of a file. [Workflow.Marshal] writes it anew in one
 //     canonical form.
+//   - [Options.Sections] are sections that a program adds, such as models and tools; package nodes
+//     has both. Files share them by [Options.Config].
 //   - The path of a sub-workflow is seen from the file
 //     that names it; the paths of files that nodes read are seen from the root.
 //   - Quote values with ": " or " #" in them, and in [ ] and { } all with , or ?.

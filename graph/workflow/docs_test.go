@@ -51,7 +51,7 @@ generates this page from the same definitions as the JSON Schema
 ([workflow.schema.json](workflow.schema.json), printed by ` + "`weft schema`" + `).
 
 `
-	samePage(t, "../../docs/reference.md", head+workflow.Reference(workflow.Options{Kinds: nodes.Kinds()}))
+	samePage(t, "../../docs/reference.md", head+workflow.Reference(workflow.Options{Kinds: nodes.Kinds(), Sections: sections()}))
 }
 
 // samePage compares a file that is generated; with -update it writes it.

@@ -109,8 +109,8 @@ func (o Options) lookup() func(string) (string, bool) {
 }
 
 // CheckEnv returns an *Error that names every variable of the environment which the file
-// needs, for env or for secrets, and which is not set or of another type; nil if there is
-// none. A run that reads one of them fails; CheckEnv finds it before.
+// needs, for env, for secrets, for its models and tools or for a node, and which is not set or of
+// another type, and every permission that is missing; nil if there is none. A run that reads one of them fails; CheckEnv finds it before.
 func (w *Workflow) CheckEnv() error {
 	s := *w.src
 	s.problems = new(problems)
@@ -124,12 +124,33 @@ func (w *Workflow) CheckEnv() error {
 			s.fail(v.at, "WF704", "%v", err)
 		}
 	}
+	w.ents.checkEnv(s.problems)
+	for _, n := range w.plan.nodes {
+		if err := w.checkNodeEnv(n); err != nil {
+			s.fail(n.kind.at, "WF705", "%s: %v", n.kind.name, err)
+		}
+	}
 	for _, sub := range w.subs {
 		if err, ok := sub.CheckEnv().(*Error); ok {
 			s.found = append(s.found, err.Problems...)
 		}
 	}
 	return s.err()
+}
+
+// checkNodeEnv returns what the kind of a node reports about the environment.
+func (w *Workflow) checkNodeEnv(n *node) error {
+	work := registered(n.work)
+	if work == nil {
+		return nil
+	}
+	r := work.kind.New()
+	c, ok := r.(EnvChecker)
+	if !ok {
+		return nil
+	}
+	work.args.constants(paramsIn(r))
+	return c.CheckEnv(work.env)
 }
 
 // environment returns the values that expressions see as env.

@@ -36,7 +36,7 @@ in.yaml:2:243: error[WF304]: next names "b", which is not a node
      |                                          ^`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := workflow.Parse("in.yaml", []byte(c.src), workflow.Options{Kinds: kinds()})
+			_, err := workflow.Parse("in.yaml", []byte(c.src), workflow.Options{Kinds: kinds(), Sections: sections()})
 			var e *workflow.Error
 			if !errors.As(err, &e) {
 				t.Fatal(err)

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"regexp"
+	"slices"
 
 	"gopkg.in/yaml.v3"
 )
@@ -17,12 +18,13 @@ var (
 // file decodes the top level.
 func (s *source) file(root *yaml.Node, kinds kindNames) *plan {
 	p := &plan{at: root}
-	o, ok := s.record(root, "the workflow",
-		"version", "name", "description", "types", "state", "input", "output", "config", "env", "secrets",
-		"defaults", "limits", "interrupt", "start", "nodes", "edges", "tests")
+	o, ok := s.record(root, "the workflow", slices.Concat([]string{"version", "name", "description", "types", "state",
+		"input", "output", "config", "env", "secrets"}, s.opts.sectionNames(), []string{"defaults", "limits", "interrupt",
+		"start", "nodes", "edges", "tests"})...)
 	if !ok {
 		return p
 	}
+	p.root = o
 	s.version(root, o.get("version"))
 	if n := o.get("name"); n != nil {
 		p.name, _ = s.string(n, "name")

@@ -110,7 +110,7 @@ func TestParse_LoadsGreedyFilesInBudget(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			within(t, most, func() {
-				w, err := workflow.Parse("in.yaml", []byte(src), workflow.Options{Kinds: kinds()})
+				w, err := workflow.Parse("in.yaml", []byte(src), workflow.Options{Kinds: kinds(), Sections: sections()})
 				if err != nil {
 					t.Fatalf("%.500v", err)
 				}

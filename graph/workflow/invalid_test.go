@@ -12,6 +12,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/capabilities/model/openai"
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/state/record"
 )
@@ -31,6 +33,13 @@ func kinds() map[string]workflow.Kind {
 		return number{in.N * 2}, nil
 	})
 	return all
+}
+
+// sections are those of the tests' program, with one provider.
+func sections() map[string]workflow.Section {
+	own := program
+	own.Providers = map[string]model.Provider{"openai": openai.Provider()}
+	return own.Sections()
 }
 
 // longest keeps the longest text.
@@ -54,6 +63,7 @@ type decision struct {
 func options() workflow.Options {
 	return workflow.Options{
 		Kinds:    kinds(),
+		Sections: sections(),
 		Reducers: map[string]workflow.Reducer{"go:longest": workflow.ReducerOf[string, longest]()},
 		Types:    map[string]record.Type{"go:Decision": workflow.TypeOf[decision]()},
 	}

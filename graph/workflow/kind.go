@@ -25,6 +25,8 @@ type Kind struct {
 	// Outside is true when Run speaks with something outside of the process that a test of a
 	// file must not reach, such as a server: RunTests refuses it without a mock.
 	Outside bool
+	// Bind returns the kind for a file that has these entries; nil means that the kind uses none.
+	Bind func(*Entries) Kind
 	// Waits is true when a long Run is what the node is for: a timeout under defaults
 	// does not hold for it, and tests do not wait.
 	Waits bool
@@ -48,6 +50,12 @@ type Checker interface {
 	Check(given func(name string) bool) error
 }
 
+// EnvChecker is a Runner that can report, before anything runs, that the environment lacks what it
+// needs: see [Workflow.CheckEnv]. Its parameters are those that a Checker has.
+type EnvChecker interface {
+	CheckEnv(env Env) error
+}
+
 // Asker is a Runner of a kind that Waits and that, with these parameters, does not wait but
 // asks: a test of a file answers it.
 type Asker interface {
@@ -60,6 +68,11 @@ type Env struct {
 	Root string
 	// Out is the folder that everything the node writes is below. It may not exist.
 	Out string
+	// AllowHosts are the hosts that may get a key of the environment although a file chose them, such
+	// as localhost:8080. Without a port they are those of https.
+	AllowHosts []string
+	// AllowExec allows nodes to start programs.
+	AllowExec bool
 
 	vault *vault                 // of the file's secrets; see Reveal
 	cover *cover                 // of a run's; nil where the file has no secrets
@@ -120,6 +133,15 @@ func (o Options) names() kindNames {
 // check finds kinds that cannot be used, which is a mistake in Go and not in a file.
 func (o Options) check() error {
 	reserved := slices.Concat(nodeKeys, ownKinds)
+	for _, name := range o.sectionNames() {
+		reserved := func(k key) bool { return k.name == name }
+		switch {
+		case slices.ContainsFunc(rootSection.keys, reserved):
+			return fmt.Errorf("workflow: the section name %q is reserved by the language", name)
+		case o.Sections[name].New == nil:
+			return fmt.Errorf("workflow: section %q has no New", name)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(o.Kinds)) {
 		switch k := o.Kinds[name]; {
 		case slices.Contains(reserved, name):

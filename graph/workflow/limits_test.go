@@ -40,7 +40,9 @@ var most = func() uint64 {
 func refuses(t *testing.T, src, want string) {
 	t.Helper()
 	var err error
-	within(t, most, func() { _, err = workflow.Parse("in.yaml", []byte(src), workflow.Options{Kinds: kinds()}) })
+	within(t, most, func() {
+		_, err = workflow.Parse("in.yaml", []byte(src), workflow.Options{Kinds: kinds(), Sections: sections()})
+	})
 	var e *workflow.Error
 	if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %.300v\nwant %s", err, want)
@@ -175,7 +177,7 @@ func TestParse_RejectsHostileNames(t *testing.T) {
 		} {
 			var err error
 			within(t, most, func() {
-				_, err = workflow.Parse("in.yaml", []byte("version: 1\n"+src), workflow.Options{Kinds: kinds()})
+				_, err = workflow.Parse("in.yaml", []byte("version: 1\n"+src), workflow.Options{Kinds: kinds(), Sections: sections()})
 			})
 			var e *workflow.Error
 			if !errors.As(err, &e) {
@@ -211,7 +213,7 @@ func TestLoad_RejectsSymlinksOutOfTheRoot(t *testing.T) {
 	parse := func(path string) (err error) {
 		src := "version: 1\nnodes: {a: {workflow: " + path + ", next: END}}\n"
 		within(t, most, func() {
-			_, err = workflow.Parse(filepath.Join(dir, "in.yaml"), []byte(src), workflow.Options{Kinds: kinds()})
+			_, err = workflow.Parse(filepath.Join(dir, "in.yaml"), []byte(src), workflow.Options{Kinds: kinds(), Sections: sections()})
 		})
 		return err
 	}
@@ -289,7 +291,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src string) {
 		var err error
 		within(t, 128<<20, func() {
-			_, err = workflow.Parse("testdata/invalid/in.yaml", []byte(src), workflow.Options{Kinds: kinds()})
+			_, err = workflow.Parse("testdata/invalid/in.yaml", []byte(src), workflow.Options{Kinds: kinds(), Sections: sections()})
 		})
 		var e *workflow.Error
 		if !errors.As(err, &e) {

@@ -19,8 +19,12 @@ import (
 
 // loader reads one file and those it names, each once.
 type loader struct {
-	opts Options
-	env  Env
+	opts     Options
+	env      Env
+	halfRead bool // an entry has mistakes, so what nodes use of it is not known
+	nonce    string
+	conf     []*entry   // of Options.Config
+	hidden   []variable // that conf reads
 	*problems
 	done map[string]*Workflow // by path below the root; nil when it has mistakes
 
@@ -43,12 +47,15 @@ func newLoader(file string, o Options) (l *loader, rel string, err error) {
 	if rel, err = pathBelow(o.Root, file); err != nil {
 		return nil, "", err
 	}
-	l = &loader{opts: o, env: Env{Root: o.Root, Out: o.Out}, problems: &problems{most: maxProblems}, named: new(*graph.Limits), done: map[string]*Workflow{}, limits: map[string]placedLimit{}}
+	l = &loader{opts: o, nonce: newNonce(), env: Env{Root: o.Root, Out: o.Out, AllowHosts: o.AllowHosts, AllowExec: o.AllowExec}, problems: &problems{most: maxProblems}, named: new(*graph.Limits), done: map[string]*Workflow{}, limits: map[string]placedLimit{}}
 	return l, rel, nil
 }
 
 // first is parse for the file that is asked for.
 func (l *loader) first(rel, name string, text []byte) (*Workflow, error) {
+	if err := l.readConfig(); err != nil {
+		return nil, err
+	}
 	return l.finish(enough(func() *Workflow { return l.parse(rel, name, text) }))
 }
 
@@ -63,12 +70,13 @@ func (l *loader) parse(rel, name string, text []byte) *Workflow {
 	defer func() { l.open = l.open[:len(l.open)-1] }()
 	before := len(l.found)
 	c := checker{source: src, plan: src.file(root, l.opts.names()), load: l, rel: rel}
-	src.vault = newVault(src, l.opts.lookup(), c.plan.secrets)
+	src.vault = &vault{src: src, lookup: l.opts.lookup(), secrets: c.plan.secrets, nonce: l.nonce}
+	ents := c.bindEntries()
 	wellFormed := len(l.found) == before
 	c.check()
 	w := &Workflow{
 		Name: c.plan.name, Description: c.plan.description, Path: name,
-		plan: c.plan, src: src, shape: c.shape, env: l.env, vault: src.vault, timed: c.timed, opts: l.opts, named: l.named,
+		plan: c.plan, src: src, shape: c.shape, env: l.env, vault: src.vault, timed: c.timed, opts: *src.opts, named: l.named, ents: ents,
 	}
 	w.env.vault = w.vault
 	if w.Name == "" {
@@ -80,6 +88,7 @@ func (l *loader) parse(rel, name string, text []byte) *Workflow {
 			w.subs = append(w.subs, sub.child)
 		}
 	}
+	w.subs = append(w.subs, c.called...)
 	w.Hash = w.digest()
 	if wellFormed && c.shape != nil && !c.misled {
 		found := len(l.found)

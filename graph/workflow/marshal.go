@@ -37,7 +37,7 @@ func (w *Workflow) canonical() *yaml.Node {
 	setKey(root, "start", textList(w.plan.start))
 	dropKey(root, "edges")
 	var order []string
-	for _, k := range rootSection.keys {
+	for _, k := range w.opts.rootSection().keys {
 		order = append(order, k.name)
 	}
 	nodes := valueOf(root, "nodes")

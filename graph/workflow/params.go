@@ -25,6 +25,10 @@ func (t *template) takes(want reflect.Type, what string) {
 		t.src.typ(t.at, t.src.types)
 		return
 	}
+	if want == reflect.TypeFor[Form]() {
+		t.refuseSecrets(what)
+		return // see checker.nested
+	}
 	secret := want == secretType || want.Kind() == reflect.Slice && want.Elem() == secretType
 	switch {
 	case want == secretType:
@@ -129,7 +133,7 @@ func describeJSON(err error, want reflect.Type, at *yaml.Node) error {
 // goWords names a Go type for people who do not write Go.
 func goWords(t reflect.Type) string {
 	switch k := t.Kind(); {
-	case k == reflect.String:
+	case k == reflect.String, t == reflect.TypeFor[File](), t == reflect.TypeFor[EnvText](), t == reflect.TypeFor[TypeName]():
 		return "text"
 	case k == reflect.Bool:
 		return "true or false"

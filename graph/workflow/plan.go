@@ -14,6 +14,7 @@ import (
 // are not yet.
 type plan struct {
 	at            *yaml.Node // the root
+	root          object     // its keys
 	name          string
 	description   string
 	types         map[string]record.Type

@@ -118,7 +118,7 @@ type testRun struct {
 func (w *Workflow) runTest(ctx context.Context, t *test, seen *trace) (TestResult, error) {
 	own := *w
 	lookup := t.lookup()
-	own.vault = &vault{w.vault.src, lookup, w.vault.secrets, w.vault.nonce}
+	own.vault = w.vault.with(lookup)
 	r := &testRun{Workflow: &own, t: t, seen: seen, out: new(*w.src)}
 	r.out.problems = new(problems)
 	r.res = TestResult{Name: t.name, File: w.src.path, Line: t.at.Line, Col: t.at.Column, Path: [][]string{}}

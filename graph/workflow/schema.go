@@ -14,12 +14,32 @@ import (
 // describes the shape alone: names, types, expressions and paths are for Load, so that
 // what the schema refuses Load refuses too, but not the other way around.
 func Schema(o Options) json.RawMessage {
+	return o.schema().text()
+}
+
+const dialect = "https://json-schema.org/draft/2020-12/schema"
+
+// text returns the schema as JSON.
+func (s schema) text() json.RawMessage {
+	s["$schema"] = dialect
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	_ = enc.Encode(o.schema()) // it is made of maps, lists, texts and numbers
+	_ = enc.Encode(s) // it is made of maps, lists, texts and numbers
 	return b.Bytes()
+}
+
+// ConfigSchema is [Schema] for the shared file [Options.Config].
+func ConfigSchema(o Options) json.RawMessage {
+	defs := schema{"form": formSection.schema()}
+	for _, s := range o.entrySections() {
+		defs[s.name] = s.schema()
+	}
+	root := section{"", "", append([]key{rootSection.keys[0]}, o.sectionKeys()...), []string{"version"}}.schema()
+	root["title"] = "Weft shared file"
+	root["$defs"] = defs
+	return root.text()
 }
 
 // schema is a JSON Schema, or a part of one.
@@ -78,7 +98,6 @@ func (o Options) schema() schema {
 	}
 	defs["field"].(schema)["allOf"] = fittingReducers()
 	root["allOf"] = []schema{noForeignTypes()}
-	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "Weft workflow"
 	root["$defs"] = defs
 	return root
@@ -125,8 +144,10 @@ func goSchema(t reflect.Type, open ...reflect.Type) schema {
 	}
 	custom := reflect.PointerTo(t).Implements(jsonUnmarshaler) || reflect.PointerTo(t).Implements(textUnmarshaler)
 	switch {
-	case t == secretType || t == reflect.TypeFor[TypeName]():
+	case t == secretType || t == reflect.TypeFor[TypeName]() || t == reflect.TypeFor[EnvText]() || t == reflect.TypeFor[File]():
 		return schema{"type": "string"}
+	case t == reflect.TypeFor[Form]():
+		return mapTo(identifier.String(), schema{"oneOf": []schema{textValue, refTo("form")}})
 	case custom || slices.Contains(open, t):
 		return schema{}
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 func TestSchemaPage_IsUpToDate(t *testing.T) {
-	samePage(t, "../../docs/workflow.schema.json", string(workflow.Schema(workflow.Options{Kinds: nodes.Kinds()})))
+	samePage(t, "../../docs/workflow.schema.json", string(workflow.Schema(workflow.Options{Kinds: nodes.Kinds(), Sections: sections()})))
 }
 
 // resolved returns the schema of the tests' kinds, ready to validate.
@@ -168,6 +168,8 @@ var places = map[string]string{
 	"mock":      "version: 1\nnodes: {a: {wait: {for: 1s}, next: END}}\ntests: [{name: t, mock: {a: {zzz: 1}}}]\n",
 	"failure":   "version: 1\nnodes: {a: {wait: {for: 1s}, next: END}}\ntests: [{name: t, mock: {a: {error: {zzz: 1}}}}]\n",
 	"expect":    "version: 1\nnodes: {a: {set: {}, next: END}}\ntests: [{name: t, expect: {zzz: 1}}]\n",
+	"model":     "version: 1\nmodels: {m: {zzz: 1, provider: openai, model: m}}\nnodes: {a: {set: {}, next: END}}\n",
+	"tool":      "version: 1\ntools: {t: {zzz: 1}}\nnodes: {a: {set: {}, next: END}}\n",
 	"way":       "version: 1\nnodes: {a: {set: {}, next: [{zzz: 1, if: true, to: END}, {else: END}]}}\n",
 }
 
@@ -179,7 +181,7 @@ func TestSchema_HasTheKeysOfTheDecoder(t *testing.T) {
 		object
 		Defs map[string]object `json:"$defs"`
 	}
-	if err := json.Unmarshal(workflow.Schema(workflow.Options{Kinds: kinds()}), &all); err != nil {
+	if err := json.Unmarshal(workflow.Schema(workflow.Options{Kinds: kinds(), Sections: sections()}), &all); err != nil {
 		t.Fatal(err)
 	}
 	all.Defs[""] = all.object
@@ -206,11 +208,11 @@ func TestSchema_HasTheKeysOfTheDecoder(t *testing.T) {
 }
 
 func knownIn(src string) []string {
-	_, err := workflow.Parse("in.yaml", []byte(src), workflow.Options{Kinds: kinds()})
+	_, err := workflow.Parse("in.yaml", []byte(src), workflow.Options{Kinds: kinds(), Sections: sections()})
 	var e *workflow.Error
 	if errors.As(err, &e) {
 		for _, p := range e.Problems {
-			if list, ok := strings.CutPrefix(p.Hint, "known are "); ok && p.Code == "WF102" {
+			if list, ok := strings.CutPrefix(p.Hint, "known are "); ok && (p.Code == "WF102" || p.Code == "WF501") {
 				return slices.Sorted(slices.Values(strings.Split(list, ", ")))
 			}
 		}

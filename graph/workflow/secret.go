@@ -26,11 +26,20 @@ import (
 //
 // A kind declares that it takes secrets by a parameter of this type; anywhere else
 // they are refused when the file is loaded.
+//
+// In an [Entry] a Secret may also contain ${env:NAME}, an environment variable.
 type Secret struct{ text string }
 
 // SecretText returns a Secret that is plain text, for programs that fill parameters
 // themselves.
-func SecretText(text string) Secret { return Secret{text} }
+func SecretText(text string) Secret { return Secret{text: text} }
+
+// FromEnv returns a Secret that is the value of an environment variable, for the default of a
+// parameter of an [Entry].
+func FromEnv(name string) Secret { return Secret{text: "${env:" + name + "}"} }
+
+// IsZero reports whether the parameter is missing.
+func (s Secret) IsZero() bool { return s == Secret{} }
 
 // String returns the text, with names for values.
 func (s Secret) String() string { return placeholder.ReplaceAllString(s.text, "[secret $1]") }
@@ -76,20 +85,22 @@ func (e Env) Redact(text string) string {
 
 // placeholder replaces a secret in the value of a parameter. The digits are drawn when
 // the file is loaded, so that no text of a state can pass for one.
-var placeholder = regexp.MustCompile("\x00secret:([A-Za-z0-9_]+):[0-9a-f]{32}\x00")
+var placeholder = regexp.MustCompile("\x00secret:((?:env:)?[A-Za-z0-9_]+):[0-9a-f]{32}\x00")
 
 // vault knows where the secrets of one file come from.
 type vault struct {
 	src     *source
 	lookup  func(string) (string, bool)
 	secrets []variable
+	hidden  []variable // of the environment, by envPrefix and their name, which entries read
 	nonce   string
 }
 
-func newVault(src *source, lookup func(string) (string, bool), secrets []variable) *vault {
+// newNonce returns the digits of the placeholders of all files that are loaded together.
+func newNonce() string {
 	nonce := make([]byte, 16)
 	_, _ = rand.Read(nonce) // it never fails
-	return &vault{src, lookup, secrets, hex.EncodeToString(nonce)}
+	return hex.EncodeToString(nonce)
 }
 
 // in returns v for a run: in a test of a file the environment is that of the test.
@@ -98,13 +109,26 @@ func (v *vault) in(ctx context.Context) *vault {
 	if !ok {
 		return v
 	}
-	return &vault{v.src, lookup, v.secrets, v.nonce}
+	return v.with(lookup)
+}
+
+// with returns v for another environment.
+func (v *vault) with(lookup func(string) (string, bool)) *vault {
+	own := *v
+	own.lookup = lookup
+	return &own
 }
 
 func (v *vault) hold(name string) string { return "\x00secret:" + name + ":" + v.nonce + "\x00" }
 
 // value returns the value of a secret.
 func (v *vault) value(name string) (string, error) {
+	if from, ok := strings.CutPrefix(name, envPrefix); ok {
+		if value, _ := v.lookup(from); value != "" {
+			return value, nil
+		}
+		return "", fmt.Errorf("the environment variable %s is not set", from)
+	}
 	for _, s := range v.secrets {
 		if s.name != name {
 			continue
@@ -119,13 +143,16 @@ func (v *vault) value(name string) (string, error) {
 
 func (v *vault) reveal(text string) (string, error) {
 	var errs []error
-	for _, s := range v.secrets {
+	for _, s := range slices.Concat(v.secrets, v.hidden) {
 		if !strings.Contains(text, v.hold(s.name)) {
 			continue
 		}
 		value, err := v.value(s.name)
+		if err != nil && s.at != nil {
+			err = &RunError{v.src.at(s.at), err.Error()}
+		}
 		if err != nil {
-			errs = append(errs, &RunError{v.src.at(s.at), err.Error()})
+			errs = append(errs, err)
 		}
 		text = strings.ReplaceAll(text, v.hold(s.name), value)
 	}
@@ -142,7 +169,7 @@ type cover struct {
 // cover returns a cover of the secrets that are set.
 func (v *vault) cover() *cover {
 	var all []redact.Secret
-	for _, s := range v.secrets {
+	for _, s := range slices.Concat(v.secrets, v.hidden) {
 		if value, err := v.value(s.name); err == nil {
 			all = append(all, redact.Secret{Value: value, Shown: "[secret " + s.name + "]"})
 		}
@@ -235,8 +262,12 @@ func guarded(redact func(string) string, run func() (any, error)) (v any, err er
 
 var (
 	secretUse  = regexp.MustCompile(`\$?\$\{secret:([^}]*)\}`)
+	envUse     = regexp.MustCompile(`\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 	secretFrom = regexp.MustCompile(`^\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}$`)
 )
+
+// envPrefix begins the names of secrets that are variables of the environment.
+const envPrefix = "env:"
 
 // secrets decodes the names of the secrets, and of the variables that they come from. No
 // message repeats a value: it might be a secret that was written down.

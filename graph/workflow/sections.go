@@ -1,6 +1,11 @@
 package workflow
 
-import "maps"
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
 
 const defsPath = "#/$defs/"
 
@@ -28,14 +33,73 @@ func mapTo(pattern string, value schema) schema {
 
 // sections has all objects of the language. A test checks that the decoder accepts the same keys.
 func (o Options) sections() []section {
-	return []section{
-		rootSection, typeSection, memberSection, o.fieldSection(), limitsSection,
+	return append([]section{
+		o.rootSection(), typeSection, memberSection, o.fieldSection(), limitsSection,
 		sharedSection, settingSection, envSection, interruptSection, defaultsSection, edgeSection,
 		o.nodeSection(), forEachSection, retrySection, waySection, elseSection,
 		onFailureSection, cacheSection, askSection, formSection, expiresSection,
 		testSection, mockSection, mockErrorSection, expectSection,
-	}
+	}, o.entrySections()...)
 }
+
+// rootSection is the file itself, with the sections of the program.
+func (o Options) rootSection() section {
+	s := rootSection
+	at := slices.IndexFunc(s.keys, func(k key) bool { return k.name == "limits" })
+	s.keys = slices.Insert(slices.Clone(s.keys), at, o.sectionKeys()...)
+	return s
+}
+
+// sectionKeys are the sections of the program as keys of a file.
+func (o Options) sectionKeys() (all []key) {
+	for _, name := range o.sectionNames() {
+		all = append(all, key{name, o.Sections[name].About, mapTo(nodeName.String(), refTo(singular(name)))})
+	}
+	return all
+}
+
+// entrySections are the entries of the sections of the program.
+func (o Options) entrySections() (all []section) {
+	for _, name := range o.sectionNames() {
+		s := o.Sections[name]
+		params := goSchema(reflect.TypeOf(s.New()))
+		of := section{name: singular(name), about: "an entry of " + name, required: requiredIn(params)}
+		properties, _ := params["properties"].(schema)
+		for _, p := range paramsOf(structOf(s.New())) {
+			takes := constantOnly(properties[p.name].(schema))
+			if words := s.Choices[p.name]; len(words) > 0 {
+				takes = oneOfWords(words...)
+			}
+			of.keys = append(of.keys, key{p.name, s.Params[p.name], takes})
+		}
+		all = append(all, of)
+	}
+	return all
+}
+
+// constantOnly returns a schema without the expressions that orExpression adds.
+func constantOnly(s schema) schema {
+	if all, ok := s["anyOf"].([]schema); ok {
+		return constantOnly(all[0])
+	}
+	s = maps.Clone(s)
+	if properties, ok := s["properties"].(schema); ok {
+		own := schema{}
+		for name, p := range properties {
+			own[name] = constantOnly(p.(schema))
+		}
+		s["properties"] = own
+	}
+	for _, inner := range []string{"items", "additionalProperties"} {
+		if of, ok := s[inner].(schema); ok {
+			s[inner] = constantOnly(of)
+		}
+	}
+	return s
+}
+
+// singular returns the name of an entry of a section.
+func singular(section string) string { return strings.TrimSuffix(section, "s") }
 
 var rootSection = section{"", "", []key{
 	{"version", "the version of the language", schema{"const": 1}},

@@ -26,6 +26,7 @@ type Workflow struct {
 	named **graph.Limits // of this file and all that were loaded with it
 	opts  Options
 	subs  []*Workflow
+	ents  *Entries
 	warns []Problem
 }
 
@@ -34,6 +35,14 @@ type Options struct {
 	// Kinds are the kinds of nodes beside set and workflow, by name. Those that begin
 	// with "go:" are named after uses. See nodes.Kinds for the ready ones.
 	Kinds map[string]Kind
+	// Sections are the sections that files and Config have beside those of the language, by name.
+	Sections map[string]Section
+	// Config is the path of a file whose sections all loaded files share; "" is none. See
+	// [FindConfig].
+	Config string
+	// AllowHosts and AllowExec are those of [Env]. No file can grant them.
+	AllowHosts []string
+	AllowExec  bool
 	// Reducers are those that fields may name, beside the ready ones, by "go:NAME".
 	Reducers map[string]Reducer
 	// Types are those that a file may use beside its own, by "go:NAME". See TypeOf.

@@ -122,7 +122,7 @@ func TestSubWorkflow_StaysBelowTheRoot(t *testing.T) {
 	}
 	for _, path := range []string{"link.yaml", "dir/child.yaml", filepath.Join(outside, "child.yaml"), "../" + filepath.Base(outside) + "/child.yaml"} {
 		src := "version: 1\nnodes: {a: {workflow: " + path + ", next: END}}\n"
-		_, err := workflow.Parse(filepath.Join(dir, "in.yaml"), []byte(src), workflow.Options{Kinds: kinds()})
+		_, err := workflow.Parse(filepath.Join(dir, "in.yaml"), []byte(src), workflow.Options{Kinds: kinds(), Sections: sections()})
 		var e *workflow.Error
 		if !errors.As(err, &e) || strings.Contains(err.Error(), "version") {
 			t.Errorf("%s: got %v, want it refused", path, err)

@@ -33,6 +33,7 @@ var policies = []policy{
 	{name: "internal/readorder"}, // for tests alone
 	{name: "internal/suggest"},
 	{name: "internal/rootfs"},
+	{name: "internal/subprocess", modules: []string{"golang.org/x/sys"}},
 	{name: "internal/testreport"}, // for tests alone
 	{name: "internal/brief"},
 	{name: "internal/values"},
@@ -89,7 +90,7 @@ var policies = []policy{
 	{name: "nodes/turn", imports: []string{"internal/suggest", "internal/values", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "checkpoint", "graph"}},
 	{name: "nodes/react", imports: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph"}},
 	{name: "nodes/pes", imports: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph", "nodes/react"}},
-	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/rootfs"}},
+	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/rootfs", "internal/subprocess"}},
 	{name: "internal/cli/terminal", modules: []string{"github.com/mattn/go-runewidth", "golang.org/x/term"}},
 	{name: "internal/cli/reports", imports: []string{"state", "checkpoint", "graph", "graph/workflow", "internal/cli/terminal"}},
 	{name: "internal/cli/chat", imports: []string{
@@ -105,7 +106,7 @@ var policies = []policy{
 	{name: "weftcli", imports: []string{"state/record", "state/agent", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes", "nodes/turn", "internal/cli/verbs"}},
 	{name: root},
 	{name: "cmd/weft", imports: []string{
-		"weftcli", "checkpoint", "checkpoint/postgres", "checkpoint/redis", "state/agent", "capabilities/model/openai", "graph", "nodes/turn",
+		"weftcli", "checkpoint", "checkpoint/postgres", "checkpoint/redis", "state/agent", "capabilities/model", "capabilities/model/openai", "graph", "nodes/turn",
 	}},
 	{name: "examples/weather", imports: []string{"state", "graph"}},
 	{name: "examples/...", imports: []string{

@@ -19,6 +19,8 @@ type Output struct {
 	Store      string    // --store, or ""
 	JSON       bool      // --json
 	Raw        bool      // --raw: text is escaped only on a terminal
+	// Grants are flags that each command needs, such as --allow-exec.
+	Grants []string
 	// Advice returns the hint of an error that depends on the kind of the store.
 	Advice func(Hint) string
 }
@@ -43,7 +45,7 @@ func (o *Output) Command(words ...string) string {
 		words = append(slices.Clip(words), "--store", WithoutPassword(o.Store))
 	}
 	line := o.Invocation
-	for _, w := range words {
+	for _, w := range append(slices.Clip(words), o.Grants...) {
 		line += " " + Quote(w)
 	}
 	return line

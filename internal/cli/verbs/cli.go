@@ -40,7 +40,31 @@ type Config struct {
 func (a *app) options() workflow.Options {
 	o := a.config.Options
 	o.Strict = a.strict
+	o.AllowHosts = append(slices.Clip(o.AllowHosts), a.grants.hosts...)
+	o.AllowExec = o.AllowExec || a.grants.exec
 	return o
+}
+
+// grants are what a person allows a file, and the file that it shares models and tools with. They
+// are repeated in the commands that are suggested, because each process needs them.
+type grants struct {
+	config string // --config FILE
+	hosts  []string
+	exec   bool
+}
+
+// flags returns the flags that repeat the grants.
+func (g grants) flags() (words []string) {
+	if g.config != "" {
+		words = append(words, "--config", g.config)
+	}
+	for _, host := range g.hosts {
+		words = append(words, "--allow-host", host)
+	}
+	if g.exec {
+		words = append(words, "--allow-exec")
+	}
+	return words
 }
 
 // Opener opens the store at an address.
@@ -69,7 +93,8 @@ type app struct {
 	config  Config
 	by      string // --by, or ""
 	strict  bool   // warnings are errors
-	started bool   // a command has begun; before that every error is a usage error
+	grants  grants
+	started bool // a command has begun; before that every error is a usage error
 	signals *terminal.Signals
 }
 
@@ -121,6 +146,7 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 		SilenceUsage:  true,
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
 			a.started = true
+			a.Grants = a.grants.flags()
 			cmd.SetContext(a.identified(cmd))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -140,6 +166,9 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 	f.BoolVar(&a.JSON, "json", a.JSON, "print JSON, errors too")
 	f.StringVar(&a.by, "by", "", "who decides, for the record of the thread: a claim, no proof (default the user's login name)")
 	f.BoolVar(&a.Raw, "raw", a.Raw, "do not escape control characters in text that goes to a file or a pipe")
+	f.StringVar(&a.grants.config, "config", "", "a FILE with models and tools for workflows (default "+workflow.ConfigName+" beside the workflow, or above it in the repository)")
+	f.StringArrayVar(&a.grants.hosts, "allow-host", nil, "HOST or HOST:PORT that may get a key of the environment although a file names it; repeatable")
+	f.BoolVar(&a.grants.exec, "allow-exec", false, "let workflows start programs")
 	root.AddCommand(a.verbs()...)
 	a.completed(root)
 	return root

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/internal/cli/reports"
 	"github.com/weftrun/weft/internal/cli/terminal"
 )
@@ -62,7 +63,7 @@ func workflowsBelow(dir string) (found []string, others int, err error) {
 		switch {
 		case err != nil && err != terminal.ErrTooLong:
 			return err
-		case err == nil && workflowKey.Match(text):
+		case err == nil && (workflowKey.Match(text) || d.Name() == workflow.ConfigName):
 			found = append(found, path)
 		default:
 			others++

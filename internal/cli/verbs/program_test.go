@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/capabilities/model/openai"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/weftcli"
@@ -29,8 +31,9 @@ func testProgram() {
 			"expiring": workflow.Go(expiring),
 			"pass":     workflow.Go(pass),
 		},
-		Graphs: map[string]weftcli.Graph{"review": weftcli.Built(review()), "mute": openMute, "alias": weftcli.Built(review())},
-		Chats:  map[string]weftcli.Chat{"parrot": openParrot, "shy": openShy},
+		Providers: map[string]model.Provider{"openai": openai.Provider()},
+		Graphs:    map[string]weftcli.Graph{"review": weftcli.Built(review()), "mute": openMute, "alias": weftcli.Built(review())},
+		Chats:     map[string]weftcli.Chat{"parrot": openParrot, "shy": openShy},
 		Stores: map[string]weftcli.Opener{
 			"crash": openCrash, "panic": openPanic, "hasty": openHasty,
 			"redis": openRedis, "postgres": openPostgres,

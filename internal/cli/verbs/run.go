@@ -3,6 +3,8 @@ package verbs
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -37,18 +39,37 @@ what the thread remembers.
 Ctrl-C once lets the step finish and stops, twice stops at once. Both keep what is
 done; resume goes on.`,
 		Args: a.arguments("FILE", 1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if f.configs, err = a.configFile(f.configs); err != nil {
+				return err
+			}
 			f.file, f.named = args[0], cmd.Flags().Changed("thread")
 			return a.run(cmd.Context(), f)
 		},
 	}
 	cmd.Flags().StringVar(&f.thread, "thread", "", "the thread's name (default a new one)")
 	cmd.Flags().StringArrayVar(&f.inputs, "input", nil, "KEY=VALUE, KEY=@FILE for a file's text, @FILE or - for a JSON object; repeatable")
-	cmd.Flags().StringArrayVar(&f.configs, "config", nil, "NAME=VALUE of the workflow's config, in the forms of --input; repeatable")
+	cmd.Flags().StringArrayVar(&f.configs, "config", nil, "NAME=VALUE of the workflow's config, in the forms of --input; or a FILE with models and tools; repeatable")
 	cmd.Flags().BoolVar(&f.newTurn, "new-turn", false, "start a new turn even if this one has not ended, or had the same input")
 	cmd.Flags().BoolVar(&f.queue, "queue", false, "if the thread is busy or waits for an answer, keep the input for a turn of its own")
 	f.flags(cmd)
 	return cmd
+}
+
+// configFile returns the settings among the values of --config. Of the others one may be a file.
+func (a *app) configFile(values []string) (settings []string, err error) {
+	for _, v := range values {
+		switch {
+		case strings.Contains(v, "=") || filepath.Ext(v) != ".yaml" && filepath.Ext(v) != ".yml" || v[0] == '@':
+			settings = append(settings, v)
+		case a.grants.config != "":
+			return nil, reports.Usage("give one of them", "--config names the files %s and %s", a.grants.config, v)
+		default:
+			a.grants.config = v
+			a.Grants = a.grants.flags()
+		}
+	}
+	return settings, nil
 }
 
 func (a *app) run(ctx context.Context, f runFlags) error {

@@ -210,11 +210,31 @@ func (s *session) metadata() map[string]string {
 
 // load reads a workflow file.
 func (a *app) load(path string) (*workflow.Workflow, error) {
-	flow, err := workflow.Load(path, a.options())
+	o, err := a.shared(path)
+	if err != nil {
+		return nil, err
+	}
+	flow, err := workflow.Load(path, o)
 	if err != nil {
 		return nil, reports.CannotRead(path, err)
 	}
 	return flow, nil
+}
+
+// shared returns the options for a workflow file, with the file that it shares models and tools
+// with.
+func (a *app) shared(path string) (o workflow.Options, err error) {
+	o = a.options()
+	if o.Config = a.grants.config; o.Config == "" {
+		o.Config, err = workflow.FindConfig(path)
+	}
+	if o.Config == "" || err != nil {
+		return o, err
+	}
+	if _, err := os.Stat(o.Config); err != nil {
+		return o, reports.CannotRead(o.Config, err)
+	}
+	return o, nil
 }
 
 // withStore runs fn with an open store and closes it afterwards.

@@ -3,6 +3,7 @@ package verbs
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/internal/cli/reports"
+	"github.com/weftrun/weft/internal/cli/terminal"
 )
 
 // verdictForms are the values of --format.
@@ -87,6 +89,11 @@ func (a *app) validate(files []string, format string) error {
 
 // verdict checks one file. The error is that of reading it.
 func (a *app) verdict(file string) (reports.Verdict, error) {
+	if filepath.Base(file) == workflow.ConfigName {
+		if text, err := terminal.ReadFileAtMost(file, terminal.MaxInput); err == nil && !workflowKey.Match(text) {
+			return a.sharedVerdict(file)
+		}
+	}
 	flow, err := a.load(file)
 	if err == nil {
 		_, err = flow.Compile(graph.Config{})
@@ -101,6 +108,18 @@ func (a *app) verdict(file string) (reports.Verdict, error) {
 		return reports.Verdict{File: file, Problems: reports.Problems(err), Text: reports.Excerpts(err)}, nil
 	}
 	return reports.Verdict{}, err
+}
+
+// sharedVerdict checks a file with models and tools.
+func (a *app) sharedVerdict(file string) (reports.Verdict, error) {
+	err := workflow.CheckConfig(file, a.options())
+	switch {
+	case err == nil:
+		return reports.Verdict{File: file, Valid: true, Text: file + ": ok"}, nil
+	case reports.IsInvalid(err):
+		return reports.Verdict{File: file, Problems: reports.Problems(err), Text: reports.Excerpts(err)}, nil
+	}
+	return reports.Verdict{}, reports.CannotRead(file, err)
 }
 
 // say prints a verdict.

@@ -1,0 +1,113 @@
+//go:build unix
+
+package subprocess_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weftrun/weft/internal/subprocess"
+)
+
+const asParent = "SUBPROCESS_TEST_PARENT"
+
+// TestMain is a program that starts another one and prints its process id, if asParent is set.
+func TestMain(m *testing.M) {
+	switch os.Getenv(asParent) {
+	case "run":
+		c := command("sh")
+		c.Args = []string{"-c", fmt.Sprintf("echo $$ > /proc/%d/fd/1; exec sleep 1000", os.Getpid())}
+		_, _, _ = subprocess.Run(context.Background(), c, nil)
+	case "ask":
+		_, _ = subprocess.Ask(context.Background(), command("sh", "-c", "read -r line; echo $$; exec sleep 1000"), []byte("1"), func(reply []byte) error {
+			_, err := os.Stdout.Write(reply)
+			return err
+		})
+		time.Sleep(1000 * time.Second)
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+func command(name string, args ...string) subprocess.Command {
+	path, err := subprocess.Find(name)
+	if err != nil {
+		panic(err)
+	}
+	return subprocess.Command{Path: path, Args: args, MaxOutput: 1 << 10}
+}
+
+func TestRun_Cancelled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("it is not needed")
+	ended := make(chan error)
+	go func() {
+		_, _, err := subprocess.Run(ctx, command("sleep", "1000"), nil)
+		ended <- err
+	}()
+	cancel(why)
+	if err := <-ended; !errors.Is(err, why) {
+		t.Errorf("error %v, want %v", err, why)
+	}
+}
+
+// TestRun_AtMostLimitPrograms starts more programs and workers than may run at once.
+func TestRun_AtMostLimitPrograms(t *testing.T) {
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	failed := map[string]int{}
+	for i := range 2 * subprocess.Limit {
+		all.Go(func() {
+			var err error
+			if i%2 == 0 {
+				_, _, err = subprocess.Run(t.Context(), command("true"), nil)
+			} else {
+				c := command("sh", "-c", "while read -r line; do echo $line; done")
+				c.Env = []string{fmt.Sprintf("N=%d", i)} // a worker of its own
+				_, err = subprocess.Ask(t.Context(), c, []byte("1"), func([]byte) error { return nil })
+			}
+			if err != nil {
+				mu.Lock()
+				failed[err.Error()]++
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if len(failed) > 0 {
+		t.Error(failed)
+	}
+	if n := children(t); n > subprocess.Limit {
+		t.Errorf("%d programs are left, want at most %d", n, subprocess.Limit)
+	}
+}
+
+// children counts the children of this process; 0 where that is not known.
+func children(t *testing.T) (n int) {
+	t.Helper()
+	tasks, _ := os.ReadDir("/proc/self/task")
+	for _, task := range tasks {
+		text, _ := os.ReadFile("/proc/self/task/" + task.Name() + "/children")
+		n += len(strings.Fields(string(text)))
+	}
+	return n
+}
+
+func TestFind_UnknownProgram(t *testing.T) {
+	t.Parallel()
+	if _, err := subprocess.Find("weft-test-nothing"); !errors.Is(err, subprocess.ErrStart) || !strings.Contains(err.Error(), "weft-test-nothing: executable file not found") {
+		t.Errorf("error %v", err)
+	}
+	_, _, err := subprocess.Run(t.Context(), subprocess.Command{Path: "/nonexistent/program"}, nil)
+	if !errors.Is(err, subprocess.ErrStart) || !errors.Is(err, syscall.ENOENT) {
+		t.Errorf("error %v", err)
+	}
+}
