@@ -152,7 +152,7 @@ func (a *Agent) tools() (*tool.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return set.Enable(func(_ context.Context, name string) (bool, error) { return slices.Contains(a.Tools, name), nil }), nil
+	return set.Only(a.Tools...), nil
 }
 
 // before returns the messages before the prompt.

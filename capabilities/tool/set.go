@@ -112,6 +112,21 @@ func (s *Set) Enable(ask func(ctx context.Context, name string) (bool, error)) *
 	return &Set{tools: s.tools, order: s.order, enabled: ask}
 }
 
+// Only returns a set of the same tools, of which only those with these names may be used, and only
+// if they may be used in s.
+func (s *Set) Only(names ...string) *Set {
+	before := s.enabled
+	return s.Enable(func(ctx context.Context, name string) (bool, error) {
+		if !slices.Contains(names, name) {
+			return false, nil
+		}
+		if before == nil {
+			return true, nil
+		}
+		return before(ctx, name)
+	})
+}
+
 // allowed returns why a tool may not be used now, or nil.
 func (s *Set) allowed(ctx context.Context, name string) error {
 	if s.enabled == nil {

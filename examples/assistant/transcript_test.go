@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"flag"
@@ -17,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/weftrun/weft/internal/storetest"
+	"github.com/weftrun/weft/internal/redistest"
 )
 
 var update = flag.Bool("update", false, "rewrite the transcript")
@@ -107,7 +106,7 @@ func TestChat_MatchesTheTranscript(t *testing.T) {
 	program := built(t)
 	for name, store := range map[string]func(*testing.T) string{
 		"sqlite": func(*testing.T) string { return "sqlite:assistant.db" },
-		"redis":  startRedis,
+		"redis":  func(t *testing.T) string { return redistest.Start(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := place{t, program, t.TempDir(), []string{"WEFT_STORE=" + store(t)}}
@@ -138,54 +137,6 @@ func compare(t *testing.T, got string) {
 	}
 	if got != string(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
-
-// startRedis starts a Redis for one test and returns its address.
-func startRedis(t *testing.T) (url string) {
-	t.Helper()
-	err := storetest.StartOnPort(func(port string) error {
-		url = "redis://127.0.0.1:" + port
-		return serve(t, exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", ""))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return url
-}
-
-// serve starts a redis-server, waits until it is ready, and ends it with the test.
-func serve(t *testing.T, cmd *exec.Cmd) error {
-	t.Helper()
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return fmt.Errorf("this test needs a redis-server (Debian: apt-get install redis-server): %w", err)
-	}
-	lines := bufio.NewScanner(out)
-	drained := make(chan struct{})
-	ready := make(chan struct{})
-	go func() {
-		defer close(drained)
-		for once := false; lines.Scan(); {
-			if !once && strings.Contains(lines.Text(), "eady to accept connections") {
-				once = true
-				close(ready)
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		<-drained
-		_ = cmd.Wait()
-	})
-	select {
-	case <-ready:
-		return nil
-	case <-drained:
-		return storetest.ErrServerEnded
 	}
 }
 

@@ -72,7 +72,10 @@ func TestReadme_ShowsThisCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sources := map[string][]string{"go": {"main.go", filepath.Join("..", "gonode", "main.go")}, "yaml": {"review.yaml"}}
+	sources := map[string][]string{
+		"go":   {"main.go", filepath.Join("..", "gonode", "main.go"), filepath.Join("..", "card", "main.go"), filepath.Join("..", "card", "rain.go")},
+		"yaml": {"review.yaml", filepath.Join("..", "triage", "triage.yaml")},
+	}
 	for lang, files := range sources {
 		var source []byte
 		for _, file := range files {

@@ -80,6 +80,7 @@ var policies = []policy{
 	}},
 	{name: "internal/refmodel", imports: []string{"state", "checkpoint", "graph"}},                                                                               // for tests alone
 	{name: "internal/storetest", imports: []string{"state", "state/record", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "graph"}}, // for tests alone
+	{name: "internal/redistest", imports: []string{"internal/storetest"}},                                                                                        // for tests alone
 	{name: "internal/golden", imports: []string{ // for tests alone
 		"state", "state/message", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
 		"conversation/tasks", "conversation/thread", "graph",

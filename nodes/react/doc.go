@@ -13,6 +13,9 @@
 //		Customer state.Value[string] `json:"customer"`
 //	}
 //
+// AddOf adds an agent whose system message and tools are functions of that state, such as the
+// documents that another node has found for this turn.
+//
 // # The nodes
 //
 //   - The node "model" sends the conversation, as far as it fits into Config.Window. It streams the

@@ -91,15 +91,41 @@ func New(c Config) (*graph.Builder[State], error) {
 	return b, err
 }
 
+// Of are the parts of a Config that depend on the state of the graph. A nil function leaves that of
+// the Config.
+type Of[S any] struct {
+	// System returns the system message, such as instructions with the documents of this turn.
+	System func(s *S) (string, error)
+	// Tools returns the names of those of Config.Tools that the model may call now.
+	Tools func(s *S) ([]string, error)
+}
+
 // Add adds the nodes of an agent to a graph, and the edges between them. view returns the [State]
 // in an S. The caller adds the edge to [ModelNode].
 func Add[S any](b *graph.Builder[S], view func(*S) *State, c Config) error {
+	return AddOf(b, view, c, Of[S]{})
+}
+
+// AddOf is Add for an agent whose instructions and tools depend on the state of the graph.
+func AddOf[S any](b *graph.Builder[S], view func(*S) *State, c Config, of Of[S]) error {
 	a, err := newAgent(c)
 	if err != nil {
 		return err
 	}
-	think := func(ctx context.Context, s *S) (graph.Command, error) { return a.think(ctx, view(s)) }
-	act := func(ctx context.Context, s *S, c message.Call) error { return a.act(ctx, view(s), c) }
+	think := func(ctx context.Context, s *S) (graph.Command, error) {
+		own, err := ofState(a, of, s)
+		if err != nil {
+			return graph.Command{}, err
+		}
+		return own.think(ctx, view(s))
+	}
+	act := func(ctx context.Context, s *S, c message.Call) error {
+		own, err := ofState(a, of, s)
+		if err != nil {
+			return err
+		}
+		return own.act(ctx, view(s), c)
+	}
 	b.Node(ModelNode, graph.Router(think, a.targets()...).With(a.Policy))
 	if a.Tools == nil {
 		return nil
@@ -107,6 +133,28 @@ func Add[S any](b *graph.Builder[S], view func(*S) *State, c Config) error {
 	b.Node(ToolNode, graph.Worker(act).With(graph.Policy{}))
 	b.Edge(ToolNode, ModelNode)
 	return nil
+}
+
+// ofState returns the agent for a state.
+func ofState[S any](a *agent, of Of[S], s *S) (*agent, error) {
+	if of.System == nil && of.Tools == nil {
+		return a, nil
+	}
+	own := *a
+	var err error
+	if of.System != nil {
+		if own.System, err = of.System(s); err != nil {
+			return nil, err
+		}
+	}
+	if of.Tools != nil && a.Tools != nil {
+		names, err := of.Tools(s)
+		if err != nil {
+			return nil, err
+		}
+		own.Tools = a.Tools.Only(names...)
+	}
+	return &own, nil
 }
 
 func (a *agent) targets() []string {
