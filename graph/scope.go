@@ -63,6 +63,16 @@ func isHandler(id string) bool {
 	return part == partHandler
 }
 
+// Thread returns the name of the thread of the running task. It is "" outside a node, and in a run
+// without a thread.
+func Thread(ctx context.Context) string {
+	t := taskOf(ctx)
+	if t == nil {
+		return ""
+	}
+	return t.run.opts.Thread
+}
+
 // TaskID returns the id of the running task: the same in every attempt and after every crash,
 // and different for every other task, of this thread and of any other. It is the idempotency key
 // to give to the outside world. A branch of the thread ([RunOptions.At]) runs the tasks of the

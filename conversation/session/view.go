@@ -142,12 +142,12 @@ func (m *Manager) enough(tail []message.Message) bool {
 // Compact replaces the oldest rounds of the view by a summary, if the view is too long for
 // Config.Summarizer.Window. It does not change the log. It takes as long as Summarizer.Write, so
 // call it concurrently with the conversation; messages that are appended meanwhile stay in the
-// view. It returns false if there was nothing to do, or if another worker compacted or ended the
-// session meanwhile. After an error nothing has changed, and the window drops the oldest messages
-// instead.
+// view. It returns false if there was nothing to do, if there is no Summarizer.Write, or if another
+// worker compacted or ended the session meanwhile. After an error nothing has changed, and the
+// window drops the oldest messages instead.
 func (m *Manager) Compact(ctx context.Context, id string) (done bool, err error) {
 	h, err := m.live(ctx, id)
-	if err != nil {
+	if err != nil || m.cfg.Summarizer.Write == nil {
 		return false, err
 	}
 	ms, err := m.full(ctx, id, h)

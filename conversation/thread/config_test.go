@@ -123,3 +123,16 @@ func TestSetConfig_KeepsUnsavedEdits(t *testing.T) {
 	p.stored("edits are saved later", "cellar v2")
 	p.Same("the instance stays", p.load(s, "t1") == th, true)
 }
+
+func TestCreate(t *testing.T) {
+	p := newProbe(t)
+	r := p.repo()
+	p.Done("create", r.Create(p.Context(), "t1"))
+	c, err := r.Config(p.Context(), "t1")
+	p.Same("a new record", []any{c, err}, "[map[] <nil>]")
+	p.Done("set", r.SetConfig(p.Context(), "t1", thread.Config{"a": 1}))
+	p.Done("create again", r.Create(p.Context(), "t1"))
+	c, err = r.Config(p.Context(), "t1")
+	p.Same("it has not changed", []any{c, err}, "[map[a:1] <nil>]")
+	p.Fails("an empty thread id is rejected", r.Create(p.Context(), ""), thread.ErrThreadID)
+}

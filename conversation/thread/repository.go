@@ -171,6 +171,18 @@ func (r *Repository[S]) SetConfig(ctx context.Context, thread string, c Config) 
 	return err
 }
 
+// Create creates the record of an unknown thread, with an empty configuration and without a state.
+// It does not change a record that exists.
+func (r *Repository[S]) Create(ctx context.Context, thread string) error {
+	_, err := r.edit(ctx, thread, func(rec *record) error {
+		if rec.Config == nil {
+			rec.Config = json.RawMessage("{}")
+		}
+		return nil
+	})
+	return err
+}
+
 // EditConfig changes the configuration of a thread atomically, or returns ErrThreadNotFound. It may
 // call change more than once, and returns an error of change. It returns the new configuration.
 func (r *Repository[S]) EditConfig(ctx context.Context, thread string, change func(Config) error) (Config, error) {

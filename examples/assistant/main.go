@@ -24,6 +24,7 @@ import (
 	"github.com/weftrun/weft/capabilities/model"
 	"github.com/weftrun/weft/capabilities/model/openai"
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/nodes/turn"
@@ -40,7 +41,7 @@ func main() {
 }
 
 // open returns the agent over a store, with a model if the environment configures one.
-func open(_ context.Context, store checkpoint.Store) (turn.Untyped, error) {
+func open(ctx context.Context, store checkpoint.Store) (turn.Untyped, error) {
 	var m model.Model
 	if os.Getenv("OPENAI_API_KEY") != "" || os.Getenv("OPENAI_BASE_URL") != "" {
 		asked, err := openai.New(openai.Config{Model: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4.1-mini")})
@@ -49,15 +50,35 @@ func open(_ context.Context, store checkpoint.Store) (turn.Untyped, error) {
 		}
 		m = asked
 	}
-	a, err := assistant(store, cmp.Or(os.Getenv("ASSISTANT_OUT"), "out"), m)
+	services, err := openServices(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	a, err := assistant(store, services, cmp.Or(os.Getenv("ASSISTANT_OUT"), "out"), m)
 	if err != nil {
 		return nil, err
 	}
 	return a.Untyped(), nil
 }
 
+// openServices returns the services of the store: the configuration of its threads, their
+// conversations and their sessions.
+func openServices(ctx context.Context, store checkpoint.Store) (*turn.Services, error) {
+	docs, ok := store.(interface {
+		Documents(context.Context) (document.Store, error)
+	})
+	if !ok {
+		return nil, nil
+	}
+	d, err := docs.Documents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return turn.NewServices(d)
+}
+
 // assistant returns the agent: its capabilities, its context types, and its rules or its model.
-func assistant(store checkpoint.Store, out string, m model.Model) (*turn.Agent[agent.State], error) {
+func assistant(store checkpoint.Store, services *turn.Services, out string, m model.Model) (*turn.Agent[agent.State], error) {
 	registry, err := capabilities.NewRegistry(find, timeRange, retrieve, analyse, plot(out), export(out))
 	if err != nil {
 		return nil, err
@@ -72,9 +93,12 @@ func assistant(store checkpoint.Store, out string, m model.Model) (*turn.Agent[a
 	if m != nil {
 		c = turn.WithModel(turn.Config{Manager: manager, Capabilities: registry}, m)
 	}
+	c.Services = services
 	g, err := turn.Graph("assistant", c, graph.Config{Store: store})
 	if err != nil {
 		return nil, err
 	}
-	return turn.NewAgent(g, manager), nil
+	a := turn.NewAgent(g, manager)
+	a.Services = services
+	return a, nil
 }

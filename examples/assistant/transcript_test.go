@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/weftrun/weft/internal/redistest"
+	"github.com/weftrun/weft/internal/servertest"
 )
 
 var update = flag.Bool("update", false, "rewrite the transcript")
@@ -106,7 +106,7 @@ func TestChat_MatchesTheTranscript(t *testing.T) {
 	program := built(t)
 	for name, store := range map[string]func(*testing.T) string{
 		"sqlite": func(*testing.T) string { return "sqlite:assistant.db" },
-		"redis":  func(t *testing.T) string { return redistest.Start(t) },
+		"redis":  func(t *testing.T) string { return servertest.Redis(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := place{t, program, t.TempDir(), []string{"WEFT_STORE=" + store(t)}}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftrun/weft/internal/redistest"
+	"github.com/weftrun/weft/internal/servertest"
 )
 
 // TestCard_OnEachStore runs each turn in a process of its own, one of which is killed.
@@ -25,7 +25,7 @@ func TestCard_OnEachStore(t *testing.T) {
 	}
 	for name, address := range map[string]func(t *testing.T) string{
 		"sqlite": func(t *testing.T) string { return filepath.Join(t.TempDir(), "card.db") },
-		"redis":  func(t *testing.T) string { return redistest.Start(t) },
+		"redis":  func(t *testing.T) string { return servertest.Redis(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/capabilities/model"
-	"github.com/weftrun/weft/internal/redistest"
+	"github.com/weftrun/weft/internal/servertest"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -120,7 +120,7 @@ func TestFile_OnEachStore(t *testing.T) {
 	}
 	for name, address := range map[string]func(t *testing.T) string{
 		"sqlite": func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "triage.db") },
-		"redis":  func(t *testing.T) string { return redistest.Start(t) },
+		"redis":  func(t *testing.T) string { return servertest.Redis(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftrun/weft/internal/redistest"
+	"github.com/weftrun/weft/internal/servertest"
 )
 
 // place is a folder with a program, and the environment that it gets.
@@ -75,7 +75,7 @@ func TestTriage_OnEachStore(t *testing.T) {
 	program := build(t, ".")
 	for name, address := range map[string]func(t *testing.T) string{
 		"sqlite": func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "triage.db") },
-		"redis":  func(t *testing.T) string { return redistest.Start(t) },
+		"redis":  func(t *testing.T) string { return servertest.Redis(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

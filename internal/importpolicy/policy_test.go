@@ -80,7 +80,7 @@ var policies = []policy{
 	}},
 	{name: "internal/refmodel", imports: []string{"state", "checkpoint", "graph"}},                                                                               // for tests alone
 	{name: "internal/storetest", imports: []string{"state", "state/record", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "graph"}}, // for tests alone
-	{name: "internal/redistest", imports: []string{"internal/storetest"}},                                                                                        // for tests alone
+	{name: "internal/servertest", imports: []string{"internal/storetest"}},                                                                                       // for tests alone
 	{name: "internal/golden", imports: []string{ // for tests alone
 		"state", "state/message", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
 		"conversation/tasks", "conversation/thread", "graph",
@@ -88,7 +88,7 @@ var policies = []policy{
 	{name: "capabilities", imports: []string{"internal/validtext", "state", "state/agent", "graph"}, modules: []string{"github.com/google/jsonschema-go"}},
 	{name: "capabilities/tool", imports: []string{"internal/values", "state", "state/message", "capabilities/model", "graph"}, modules: []string{"github.com/google/jsonschema-go"}},
 	{name: "graph/workflow", imports: []string{"state", "state/record", "state/message", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/rootfs", "internal/redact", "internal/suggest"}, modules: []string{"gopkg.in/yaml.v3"}},
-	{name: "nodes/turn", imports: []string{"internal/suggest", "internal/values", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "checkpoint", "graph"}},
+	{name: "nodes/turn", imports: []string{"internal/suggest", "internal/values", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "checkpoint", "conversation", "checkpoint/document", "conversation/session", "conversation/thread", "graph"}},
 	{name: "nodes/react", imports: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph"}},
 	{name: "nodes/pes", imports: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "graph", "nodes/react"}},
 	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/rootfs", "internal/subprocess"}},
@@ -112,7 +112,7 @@ var policies = []policy{
 	{name: "examples/weather", imports: []string{"state", "graph"}},
 	{name: "examples/...", imports: []string{
 		"weftcli", "state", "state/message", "state/agent", "capabilities", "capabilities/memory", "capabilities/model", "capabilities/model/openai",
-		"capabilities/tool", "checkpoint", "conversation/session", "conversation/thread", "checkpoint/redis", "checkpoint/sqlite", "graph", "graph/workflow",
+		"capabilities/tool", "checkpoint", "checkpoint/document", "conversation/session", "conversation/thread", "checkpoint/redis", "checkpoint/sqlite", "graph", "graph/workflow",
 		"nodes", "nodes/turn", "nodes/react", "nodes/pes", "examples/weather",
 	}},
 }

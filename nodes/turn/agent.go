@@ -26,6 +26,8 @@ type Agent[S any] struct {
 	// clear false for an answer that it finds unclear too. nil finds all of them unclear. After an
 	// error the question is asked again.
 	Decide func(ctx context.Context, q graph.Interrupt, text string) (d graph.Decision, clear bool, err error)
+	// Services are those of [Config]; Reset uses their sessions. nil is nothing.
+	Services *Services
 	// Run has the options of all runs. Its Thread is not used.
 	Run graph.RunOptions
 }
@@ -54,6 +56,8 @@ type Request[S any] struct {
 	// Discard drops the open questions and the rest of their turn.
 	Discard bool
 	Answers graph.Answers // for Resume
+	// Reset removes what the thread has: see [Agent.Reset].
+	Reset bool
 	// Settings change the settings of the thread.
 	Settings agent.Settings
 	// Text is shown to the user before anything runs: help, results of commands, open questions.
@@ -110,6 +114,8 @@ func (g *Agent[S]) Read(ctx context.Context, thread, text string) (Request[S], e
 	}
 	a.Settings, a.UI, a.Text = did.thread, did.ui, strings.Join(did.texts, "\n\n")
 	switch rest := did.rest; {
+	case did.reset:
+		a.Reset, a.Text = true, strings.TrimSpace(a.Text+"\n\nThe conversation is empty.")
 	case did.continues:
 		a.Kind = Continue
 	case did.answers != nil:
@@ -191,6 +197,11 @@ func (g *Agent[S]) apply(ctx context.Context, a Request[S], watch func(graph.Eve
 	run.Thread = a.Thread
 	if a.Kind != Begin && !a.Settings.IsZero() {
 		if err := g.saveSettings(ctx, a.Settings, run); err != nil {
+			return Reply[S]{Kind: a.Kind}, err
+		}
+	}
+	if a.Reset {
+		if err := g.Reset(ctx, a.Thread); err != nil {
 			return Reply[S]{Kind: a.Kind}, err
 		}
 	}

@@ -25,6 +25,7 @@ type commandPlan struct {
 	skipped      map[string]string // by the id of a question: why a command for all did not answer it
 	discard      bool
 	continues    bool
+	reset        bool
 	rest         string // the rest of the message
 }
 
@@ -54,6 +55,9 @@ func (g *Agent[S]) plan(ctx context.Context, thread string, l parsedMessage, ope
 	if d.answers != nil && d.rest != "" {
 		errs = append(errs, &CommandError{Name: l.names(), Why: fmt.Sprintf("it takes no text, and %q follows", d.rest)})
 	}
+	if d.reset && (d.answers != nil || d.continues || d.rest != "" || !d.turn.IsZero() || !d.thread.IsZero()) {
+		errs = append(errs, &CommandError{Name: l.names(), Why: "/reset must be a message of its own"})
+	}
 	if d.answers != nil && !d.turn.IsZero() {
 		errs = append(errs, &CommandError{Name: l.names(), Why: `the turn has begun; with "!" a setting is for the thread`})
 	}
@@ -80,6 +84,8 @@ func (g *Agent[S]) planCommand(ctx context.Context, thread string, c call, open 
 		return d.addAnswers(c, questionsAmong(open))
 	case DoContinue:
 		return g.planContinue(ctx, thread, c, d)
+	case DoReset:
+		d.reset = true
 	case DoNew:
 		if d.rest = cmp.Or(c.text, d.rest); d.rest == "" {
 			return &CommandError{Name: c.word, Why: "a message must follow it"}

@@ -50,6 +50,8 @@ const (
 	DoNew     = "new"    // begins a turn although questions are open
 	// DoContinue continues a turn that failed or was cut off: see [Agent.Continue].
 	DoContinue = "continue"
+	// DoReset removes what a thread has: see [Agent.Reset].
+	DoReset = "reset"
 )
 
 // CommandError is returned for a command that cannot run. Nothing has changed. Its text is for the
@@ -89,6 +91,7 @@ func BuiltinCommands() []Command {
 		{Name: "cancel", Help: "ends the waiting turn, with an optional reason", Text: true, Do: DoCancel},
 		{Name: "new", Help: "starts a turn with the message that follows, and drops the waiting turn", Text: true, Do: DoNew},
 		{Name: "continue", Help: "continues a turn that was cut off or failed", Do: DoContinue},
+		{Name: "reset", Help: "starts over: the messages, the contexts and the session of the conversation are removed", Do: DoReset},
 		{Name: "planning", Help: "shows each plan before it runs", Options: onOff, Default: "on",
 			Settings: flag(func(s *agent.Settings, v *bool) { s.PlanningMode = v }, "on")},
 		{Name: "approval", Help: "sets what needs approval", Options: []string{"on", "off", "selective"}, Default: "on", Settings: approvalMode},

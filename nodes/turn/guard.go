@@ -108,6 +108,7 @@ func (t *Turn) elapsed(s *agent.State) time.Duration {
 
 // inTime returns a context that ends at the time limit of the turn.
 func (t *Turn) inTime(ctx context.Context, s *agent.State) (context.Context, context.CancelFunc) {
+	ctx = t.withModel(ctx, s)
 	limit := t.settings(s).MaxExecutionSeconds
 	if *limit <= 0 {
 		return context.WithCancel(ctx)

@@ -63,6 +63,7 @@ func request(role string, sections ...string) model.Request {
 
 // ModelExtract returns a Config.Extract that uses a model.
 func ModelExtract(m model.Model) func(context.Context, ExtractRequest) (Task, error) {
+	m = named(m)
 	return func(ctx context.Context, r ExtractRequest) (Task, error) {
 		var found strings.Builder
 		for _, got := range r.Retrieved {
@@ -77,6 +78,7 @@ func ModelExtract(m model.Model) func(context.Context, ExtractRequest) (Task, er
 // ModelMatch returns a Config.Match that uses a model. It reports false for a capability without a
 // matching guide, as the registry's warnings state.
 func ModelMatch(m model.Model) func(context.Context, MatchRequest) (bool, error) {
+	m = named(m)
 	type verdict struct {
 		Wanted bool   `json:"wanted" jsonschema:"whether the task needs this capability"`
 		Reason string `json:"reason,omitempty" jsonschema:"one sentence"`
@@ -132,6 +134,7 @@ func (p modelPlan) plan() (out agent.Plan) {
 
 // ModelPlan returns a Config.Plan that uses a model.
 func ModelPlan(m model.Model) func(context.Context, PlanRequest) (agent.Plan, error) {
+	m = named(m)
 	return func(ctx context.Context, r PlanRequest) (agent.Plan, error) {
 		reuse := ""
 		if r.Task.DependsOnChatHistory || r.Task.DependsOnUserMemory {
@@ -175,6 +178,7 @@ func names(all []string) string {
 // ModelAnswer returns a Config.Answer that uses a model and streams the answer: see
 // [graph.EmitMessage].
 func ModelAnswer(m model.Model) func(context.Context, AnswerRequest) (string, error) {
+	m = named(m)
 	return func(ctx context.Context, r AnswerRequest) (string, error) {
 		req := answerPrompt(r, "You answer the user, from what was found and from nothing else. Say what is missing. "+
 			"Where nothing was looked up, talk and claim no facts.")
@@ -186,6 +190,7 @@ func ModelAnswer(m model.Model) func(context.Context, AnswerRequest) (string, er
 // nothing else. It is for an agent without capabilities, and streams the answer as [ModelAnswer]
 // does.
 func ModelTalk(m model.Model) func(context.Context, AnswerRequest) (string, error) {
+	m = named(m)
 	return func(ctx context.Context, r AnswerRequest) (string, error) {
 		said := r.Messages
 		if fit, err := (message.Window{MaxTokens: historyTokens}).Fit(said); err == nil {
@@ -242,6 +247,7 @@ func answerPrompt(r AnswerRequest, role string) model.Request {
 
 // ModelClarify returns a Config.Clarify that uses a model.
 func ModelClarify(m model.Model) func(context.Context, AnswerRequest) (Clarification, error) {
+	m = named(m)
 	return func(ctx context.Context, r AnswerRequest) (Clarification, error) {
 		return model.Decode[Clarification](ctx, m, answerPrompt(r, "The task cannot be done as written. Ask the user one to four short questions, whose answers are enough to do it."))
 	}
@@ -249,6 +255,7 @@ func ModelClarify(m model.Model) func(context.Context, AnswerRequest) (Clarifica
 
 // ModelExplain returns a Config.Explain that uses a model, for a few sentences.
 func ModelExplain(m model.Model) func(context.Context, Report) (string, error) {
+	m = named(m)
 	return func(ctx context.Context, r Report) (string, error) {
 		req := request("You explain to a user in at most three sentences why a task could not be done, and what may help. Do not repeat the report.", "Report", r.String(), "Details", r.Details)
 		req.MaxTokens = 500

@@ -37,7 +37,7 @@ func (t *Turn) orchestrate(ctx context.Context, s *agent.State) error {
 	known := t.m.LoadContexts(s)
 	p, err := t.cfg.Plan(ctx, PlanRequest{
 		Task:     Task{task, s.Task.DependsOnChatHistory.Get(), s.Task.DependsOnUserMemory.Get()},
-		Messages: s.Messages.Slice(), Capabilities: t.reg.Guided(t.active(s)...),
+		Messages: t.history(ctx, s), Capabilities: t.reg.Guided(t.active(s)...),
 		Have: known.Refs(), Known: known.Describe(), Previous: previous(s, agent.ToOrchestrator),
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,7 +25,7 @@ func (t *Turn) extract(ctx context.Context, s *agent.State) error {
 		return err
 	}
 	query, _ := s.UserQuery()
-	r := ExtractRequest{Messages: s.Messages.Slice(), Query: query, Previous: previous(s, agent.ToExtraction)}
+	r := ExtractRequest{Messages: t.history(ctx, s), Query: query, Previous: previous(s, agent.ToExtraction)}
 	for _, got := range t.retrieve(ctx, r) {
 		if got.Err != nil {
 			t.m.Display(s).Status(agent.StatusUpdate{Message: fmt.Sprintf("source %q: %v", got.Source, got.Err), Node: agent.ToExtraction})
@@ -96,6 +97,7 @@ func (t *Turn) classify(ctx context.Context, s *agent.State) error {
 	if err != nil {
 		return err
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !t.enabled(s, name) })
 	s.Planning.ActiveCapabilities.Overwrite(append(terminals(), names...))
 	t.unplan(s)
 	return nil
@@ -103,6 +105,9 @@ func (t *Turn) classify(ctx context.Context, s *agent.State) error {
 
 // pin chooses one capability and no other.
 func (t *Turn) pin(s *agent.State, name string) error {
+	if !t.enabled(s, name) {
+		return fmt.Errorf("%w: %q is pinned, and the configuration of the thread does not enable it", capabilities.ErrUnknown, name)
+	}
 	if _, ok := t.reg.Get(name); !ok {
 		return fmt.Errorf("%w: %q is pinned; there are %s", capabilities.ErrUnknown, name, strings.Join(t.reg.Names(), ", "))
 	}
@@ -123,7 +128,7 @@ func (t *Turn) unplan(s *agent.State) {
 func (t *Turn) match(ctx context.Context, s *agent.State, task string) (chosen []string, err error) {
 	var infos []capabilities.Info
 	for _, name := range t.reg.Names() {
-		if c, _ := t.reg.Get(name); !c.Info().AlwaysActive {
+		if c, _ := t.reg.Get(name); !c.Info().AlwaysActive && t.enabled(s, name) {
 			infos = append(infos, c.Info())
 		}
 	}

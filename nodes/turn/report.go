@@ -22,7 +22,7 @@ func (t *Turn) Error(ctx context.Context, s *agent.State) error {
 	}
 	text := r.String()
 	if t.cfg.Explain != nil && !r.Rejected {
-		inner, cancel := context.WithTimeout(ctx, cmp.Or(t.cfg.ExplainWithin, 30*time.Second))
+		inner, cancel := context.WithTimeout(t.withModel(ctx, s), cmp.Or(t.cfg.ExplainWithin, 30*time.Second))
 		defer cancel()
 		more, err := safely(func() (string, error) { return t.cfg.Explain(inner, r) })
 		if ctx.Err() != nil {
@@ -32,7 +32,7 @@ func (t *Turn) Error(ctx context.Context, s *agent.State) error {
 			text += "\n\n" + more
 		}
 	}
-	return t.m.Respond(s, strings.ToValidUTF8(text, "�"))
+	return t.say(ctx, s, strings.ToValidUTF8(text, "�"))
 }
 
 // Report describes why the turn failed or was rejected.

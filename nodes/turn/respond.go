@@ -32,7 +32,7 @@ func (t *Turn) finish(ctx context.Context, s *agent.State, node string, say func
 		return err
 	}
 	step, i := t.last(s)
-	r := t.answerRequest(s, step)
+	r := t.answerRequest(ctx, s, step)
 	r.ID = graph.TaskID(ctx)
 	inner, cancel := t.inTime(ctx, s)
 	defer cancel()
@@ -59,12 +59,21 @@ func (t *Turn) finish(ctx context.Context, s *agent.State, node string, say func
 			s.Planning.CurrentStepIndex.Set(i + 1)
 		}
 	}
-	if r.ID == "" {
+	return t.say(ctx, s, text)
+}
+
+// say ends the turn with a message of the assistant.
+func (t *Turn) say(ctx context.Context, s *agent.State, text string) error {
+	id := graph.TaskID(ctx)
+	if id == "" {
 		return t.m.Respond(s, text)
 	}
 	said := message.Assistant(text)
-	said.ID, said.Created = r.ID, t.m.Clock().Round(0)
-	return s.Messages.Add(said)
+	said.ID, said.Created = id, t.m.Clock().Round(0)
+	if err := s.Messages.Add(said); err != nil {
+		return err
+	}
+	return t.cfg.Services.end(ctx, s)
 }
 
 func orEmpty(err error) error {
@@ -87,10 +96,10 @@ func (t *Turn) last(s *agent.State) (agent.Step, int) {
 	return step, due[0]
 }
 
-func (t *Turn) answerRequest(s *agent.State, step agent.Step) AnswerRequest {
+func (t *Turn) answerRequest(ctx context.Context, s *agent.State, step agent.Step) AnswerRequest {
 	task, _ := s.Task.Current.Lookup()
 	r := AnswerRequest{
-		Mode: Specific, Task: task, Messages: s.Messages.Slice(), Step: step, Done: t.m.Steps(s).Summary(), Time: t.m.Clock(),
+		Mode: Specific, Task: task, Messages: t.history(ctx, s), Step: step, Done: t.m.Steps(s).Summary(), Time: t.m.Clock(),
 		Figures: s.UI.CapturedFigures.Slice(), Commands: s.UI.LaunchableCommands.Slice(),
 	}
 	refs := step.Inputs

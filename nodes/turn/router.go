@@ -17,10 +17,13 @@ func (t *Turn) Router(ctx context.Context, s *agent.State) (graph.Command, error
 	if _, ok := s.Execution.StartTime.Lookup(); !ok {
 		now := t.m.Clock().Round(0)
 		s.Execution.StartTime.Set(now)
-		s.AgentControl.Update(t.m.Settings(s)) // so that a later configuration does not change them
 		if err := stampUserMessage(s, now); err != nil {
 			return graph.Command{}, err
 		}
+		if err := t.cfg.Services.begin(ctx, s); err != nil {
+			return graph.Command{}, err
+		}
+		s.AgentControl.Update(t.m.Settings(s)) // so that a later configuration does not change them
 	}
 	t.m.Steps(s).Settle()
 	d := agent.Route(s, agent.Turn{Settings: t.settings(s), Known: t.known, Elapsed: t.elapsed(s)})

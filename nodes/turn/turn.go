@@ -44,6 +44,9 @@ type Config struct {
 	Sources       []Source
 	SourcesWithin time.Duration
 
+	// Services are what the application stores about its threads; nil is nothing.
+	Services *Services
+
 	// Retry has the retry policies of nodes that are not capabilities, by name. Nodes that are not
 	// in it have defaults of their own. A MaxAfter of 0 means an hour.
 	Retry map[string]graph.Retry

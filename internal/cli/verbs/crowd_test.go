@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/internal/racescale"
+	"github.com/weftrun/weft/internal/servertest"
 )
 
 // Four processes start at once to run a thread, and then four to resume it. A process that comes
@@ -20,8 +21,8 @@ func TestThread_OneOfManyProcessesRunsEachTask(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T) string{
 		"sqlite":   func(*testing.T) string { return "" },
-		"redis":    func(t *testing.T) string { return "redis://" + startRedis(t) },
-		"postgres": startPostgres,
+		"redis":    func(t *testing.T) string { return servertest.Redis(t) },
+		"postgres": func(t *testing.T) string { return servertest.Postgres(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/internal/servertest"
 )
 
 // secretive asks for a number that must not be in the record.
@@ -56,7 +57,7 @@ func TestDecisions_ProcessKilledAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T) string{
 		"sqlite": func(*testing.T) string { return "" },
-		"redis":  func(t *testing.T) string { return "redis://" + startRedis(t) },
+		"redis":  func(t *testing.T) string { return servertest.Redis(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/postgres"
 	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/internal/servertest"
 )
 
 // keepsDocuments is what every store that lasts can do, by one signature.
@@ -26,7 +27,7 @@ func TestDocuments_EndedContextIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	r, err := redis.OpenURL(t.Context(), "redis://"+startRedis(t))
+	r, err := redis.OpenURL(t.Context(), servertest.Redis(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/internal/racescale"
+	"github.com/weftrun/weft/internal/servertest"
 )
 
 // kills is the number of processes to kill, in place of the default.
@@ -225,8 +226,8 @@ func TestKillAtRandomMoments(t *testing.T) {
 		start func(*testing.T) string
 	}{
 		"sqlite":   {50, func(*testing.T) string { return "" }},
-		"redis":    {12, func(t *testing.T) string { return "redis://" + startRedis(t) }},
-		"postgres": {12, startPostgres},
+		"redis":    {12, func(t *testing.T) string { return servertest.Redis(t) }},
+		"postgres": {12, func(t *testing.T) string { return servertest.Postgres(t) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

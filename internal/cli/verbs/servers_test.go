@@ -3,149 +3,15 @@
 package verbs_test
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 
-	"github.com/weftrun/weft/internal/storetest"
+	"github.com/weftrun/weft/internal/servertest"
 )
-
-// startRedis starts a Redis for one test and returns its address. args are settings.
-func startRedis(t *testing.T, args ...string) (host string) {
-	t.Helper()
-	err := storetest.StartOnPort(func(port string) error {
-		host = "127.0.0.1:" + port
-		settings := append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", "", "--daemonize", "no"}, args...)
-		cmd := exec.Command("redis-server", settings...)
-		out, err := cmd.StdoutPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			return fmt.Errorf("these tests need a redis-server (Debian: apt-get install redis-server): %w", err)
-		}
-		return await(t, cmd, bufio.NewScanner(out), "eady to accept connections")
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return host
-}
-
-// await reads the output of a server until it is ready, and ends the server with the test.
-func await(t *testing.T, cmd *exec.Cmd, said *bufio.Scanner, ready string) error {
-	t.Helper()
-	var drained sync.WaitGroup
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGQUIT) // PostgreSQL ends at once, and takes its children along
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		drained.Wait()
-		_ = cmd.Wait()
-	})
-	var all strings.Builder
-	for said.Scan() {
-		fmt.Fprintln(&all, said.Text())
-		if strings.Contains(said.Text(), ready) {
-			drained.Go(func() {
-				for said.Scan() { // lest the server waits for a reader
-				}
-			})
-			return nil
-		}
-	}
-	return fmt.Errorf("%w: %s\n%s", storetest.ErrServerEnded, cmd.Path, all.String())
-}
-
-// startPostgres starts a PostgreSQL that listens on a socket, and returns its address.
-func startPostgres(t *testing.T) (address string) {
-	t.Helper()
-	who, err := unprivileged()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.MkdirTemp("", "weft-cli-pg") // short, for the path of the socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if who != nil {
-		if err := os.Chown(dir, int(who.Uid), int(who.Gid)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	command := func(name string, args ...string) *exec.Cmd {
-		cmd := exec.Command(postgresBinary(t, name), args...)
-		cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: who, Setpgid: true}
-		return cmd
-	}
-	data := filepath.Join(dir, "data")
-	if out, err := command("initdb", "-D", data, "-U", "weft", "-A", "trust", "-E", "UTF8", "--locale=C", "-N", "--no-instructions").CombinedOutput(); err != nil {
-		t.Fatalf("initdb: %v: %s", err, out)
-	}
-	cmd := command("postgres", "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off")
-	out, err := cmd.StderrPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := await(t, cmd, bufio.NewScanner(out), "ready to accept connections"); err != nil {
-		t.Fatal(err)
-	}
-	return "postgres://weft:pg-secret@/postgres?sslmode=disable&host=" + url.QueryEscape(dir)
-}
-
-// postgresBinary returns a program of the newest PostgreSQL.
-func postgresBinary(t *testing.T, name string) string {
-	t.Helper()
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	best, newest := "", -1
-	for _, path := range found {
-		if v, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))); err == nil && v > newest {
-			best, newest = path, v
-		}
-	}
-	if best != "" {
-		return best
-	}
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Fatalf("these tests need PostgreSQL, see .ci/setup: %v", err)
-	}
-	return path
-}
-
-// unprivileged returns a user for the server when this process is root, as which
-// PostgreSQL refuses to run.
-func unprivileged() (*syscall.Credential, error) {
-	if os.Geteuid() != 0 {
-		return nil, nil
-	}
-	u, err := user.Lookup("postgres")
-	if err != nil {
-		u, err = user.LookupId("65534") // the conventional user without rights
-	}
-	if err != nil {
-		return nil, err
-	}
-	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
-	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err1, err2)
-}
 
 // TestExport_ThroughEveryStore asks in SQLite, moves to Redis and PostgreSQL, and
 // is answered back in SQLite under another name.
@@ -154,7 +20,7 @@ func TestExport_ThroughEveryStore(t *testing.T) {
 	p := newPlace(t)
 	p.write("w.yaml", asking)
 	p.must(4, "run", "w.yaml", "--thread", "t", "--store", "sqlite:a.db")
-	stores := []string{"sqlite:a.db", "redis://:red-secret@" + startRedis(t, "--requirepass", "red-secret"), startPostgres(t), "sqlite:b.db"}
+	stores := []string{"sqlite:a.db", strings.Replace(servertest.Redis(t, "--requirepass", "red-secret"), "//", "//:red-secret@", 1), servertest.Postgres(t), "sqlite:b.db"}
 	for i, to := range stores[1:] {
 		file := fmt.Sprintf("%d.thread", i)
 		p.write(file, p.must(0, "export", "t", "--store", stores[i]).stdout)
@@ -246,7 +112,7 @@ func TestDoctor_DeadServer(t *testing.T) {
 func TestDoctor_Servers(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	bad := "redis://" + startRedis(t, "--appendonly", "no")
+	bad := servertest.Redis(t, "--appendonly", "no")
 	e := p.must(1, "doctor", "--store", bad)
 	if !strings.HasPrefix(e.stdout, "danger   ") || !strings.Contains(e.stdout, "         do: appendonly yes") {
 		t.Errorf("a server that saves nothing:\n%s", e.stdout)
@@ -267,7 +133,7 @@ func TestDoctor_RightsOfTheStore(t *testing.T) {
 	if err := os.WriteFile(acl, []byte(rules), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e := p.must(0, "doctor", "--store", "redis://service:secret@"+startRedis(t, "--aclfile", acl))
+	e := p.must(0, "doctor", "--store", strings.Replace(servertest.Redis(t, "--aclfile", acl), "//", "//service:secret@", 1))
 	if strings.Contains(e.stdout, "nothing can be run") || !strings.Contains(e.stdout, " INFO: ") || !strings.Contains(e.stdout, "+info") {
 		t.Errorf("rule: doctor reports what it may not read, and which permission is missing\n got:\n%s", e.stdout)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/weftrun/weft/conversation/session"
 	"github.com/weftrun/weft/conversation/thread"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/servertest"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/message"
 )
@@ -142,8 +143,8 @@ func eachStore(t *testing.T, test func(p place, a application, store string)) {
 	t.Parallel()
 	for name, address := range map[string]func(t *testing.T) string{
 		"sqlite":   func(*testing.T) string { return "sqlite:a.db" },
-		"redis":    func(t *testing.T) string { return "redis://" + startRedis(t) },
-		"postgres": startPostgres,
+		"redis":    func(t *testing.T) string { return servertest.Redis(t) },
+		"postgres": func(t *testing.T) string { return servertest.Postgres(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, store := newPlace(t), address(t)

@@ -1,0 +1,149 @@
+//go:build unix
+
+package servertest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/weftrun/weft/internal/storetest"
+)
+
+// Redis starts a redis-server without persistence and returns its address, such as
+// redis://127.0.0.1:6380. Settings are arguments of redis-server.
+func Redis(t testing.TB, settings ...string) (address string) {
+	t.Helper()
+	err := storetest.StartOnPort(func(port string) error {
+		address = "redis://127.0.0.1:" + port
+		args := append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", "", "--daemonize", "no"}, settings...)
+		cmd := exec.Command("redis-server", args...)
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			return fmt.Errorf("this test needs a redis-server (Debian: apt-get install redis-server): %w", err)
+		}
+		return await(t, cmd, bufio.NewScanner(out), "eady to accept connections")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+// Postgres starts a PostgreSQL that listens on a socket, and returns its address.
+func Postgres(t testing.TB) (address string) {
+	t.Helper()
+	who, err := unprivileged()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "weft-pg") // short, for the path of the socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if who != nil {
+		if err := os.Chown(dir, int(who.Uid), int(who.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := func(name string, args ...string) *exec.Cmd {
+		cmd := exec.Command(binary(t, name), args...)
+		cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: who, Setpgid: true}
+		return cmd
+	}
+	data := filepath.Join(dir, "data")
+	if out, err := command("initdb", "-D", data, "-U", "weft", "-A", "trust", "-E", "UTF8", "--locale=C", "-N", "--no-instructions").CombinedOutput(); err != nil {
+		t.Fatalf("initdb: %v: %s", err, out)
+	}
+	cmd := command("postgres", "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off")
+	out, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := await(t, cmd, bufio.NewScanner(out), "ready to accept connections"); err != nil {
+		t.Fatal(err)
+	}
+	return "postgres://weft:pg-secret@/postgres?sslmode=disable&host=" + url.QueryEscape(dir)
+}
+
+// await reads the output of a server until it is ready, and ends the server with the test.
+func await(t testing.TB, cmd *exec.Cmd, lines *bufio.Scanner, ready string) error {
+	t.Helper()
+	var drained sync.WaitGroup
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGQUIT) // PostgreSQL ends at once, with its children
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		drained.Wait()
+		_ = cmd.Wait()
+	})
+	var all strings.Builder
+	for lines.Scan() {
+		fmt.Fprintln(&all, lines.Text())
+		if strings.Contains(lines.Text(), ready) {
+			drained.Go(func() {
+				for lines.Scan() { // so that the server never waits for a reader
+				}
+			})
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s\n%s", storetest.ErrServerEnded, cmd.Path, all.String())
+}
+
+// binary returns a program of the newest PostgreSQL.
+func binary(t testing.TB, name string) string {
+	t.Helper()
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	best, newest := "", -1
+	for _, path := range found {
+		if v, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))); err == nil && v > newest {
+			best, newest = path, v
+		}
+	}
+	if best != "" {
+		return best
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatalf("this test needs PostgreSQL, see .ci/setup: %v", err)
+	}
+	return path
+}
+
+// unprivileged returns a user for the server if this process is root, because PostgreSQL refuses to
+// run as root.
+func unprivileged() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		u, err = user.LookupId("65534") // the conventional user without rights
+	}
+	if err != nil {
+		return nil, err
+	}
+	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
+	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err1, err2)
+}
