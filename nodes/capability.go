@@ -18,7 +18,7 @@ import (
 //
 //	find:
 //	  capability: {name: find, args: {name: rain}}
-//	  output: {known: "${{ result.contexts }}"}
+//	  output: {known: "${{ result.contexts }}"}     # a field of the type context
 //	  next: plot
 //	plot:
 //	  capability: {name: plot, contexts: "${{ state.known }}"}
@@ -50,7 +50,7 @@ type Capability struct {
 // CapabilityResult is the result of a Capability.
 type CapabilityResult struct {
 	Made     map[string]any `json:"made"`     // its results: type, fields
-	Contexts map[string]any `json:"contexts"` // all contexts: type, key, fields
+	Contexts map[string]any `json:"contexts"` // what it wrote: type, key, fields; null is a deletion
 }
 
 func capabilityKind(p Program) workflow.Kind {
@@ -146,7 +146,7 @@ func newest(s *agent.State, typ string) (key string) {
 }
 
 func (p *Capability) end(c turn.Config, s *agent.State) (any, error) {
-	turned, err := endTurn(c, s)
+	turned, err := endTurn(c, s, p.Contexts)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,7 +46,7 @@ type Plan struct {
 // PlanResult is the result of a Plan.
 type PlanResult struct {
 	Text     string         `json:"text"`     // the answer
-	Contexts map[string]any `json:"contexts"` // all contexts: type, key, fields
+	Contexts map[string]any `json:"contexts"` // what it wrote: type, key, fields; null is a deletion
 	Steps    []string       `json:"steps"`    // the capabilities that ran, in the order of the plan
 }
 
@@ -104,23 +105,71 @@ func (p *Plan) Graph(_ workflow.Env, cfg graph.Config) (workflow.Child, error) {
 		return workflow.Child{}, err
 	}
 	begin := func(p *Plan) (agent.State, error) { return beginTurn(c, p.Task, p.Contexts) }
-	return workflow.ChildOf(g, begin, func(_ *Plan, s *agent.State) (any, error) { return endTurn(c, s) }), nil
+	return workflow.ChildOf(g, begin, func(p *Plan, s *agent.State) (any, error) { return endTurn(c, s, p.Contexts) }), nil
 }
 
 // beginTurn returns the input of a turn: a message and the known contexts.
 func beginTurn(c turn.Config, task string, known map[string]any) (s agent.State, err error) {
-	data, err := json.Marshal(known)
+	contexts, err := contextsOf(known)
 	if err != nil {
 		return s, err
 	}
-	if known != nil {
-		var contexts state.ContextData
-		if err := json.Unmarshal(data, &contexts); err != nil {
-			return s, &refusal{"contexts: " + err.Error()}
-		}
-		s.Context.Merge(contexts)
-	}
+	s.Context.Merge(contexts)
 	return s, s.Messages.Add(message.User(task))
+}
+
+// contextsOf returns the contexts of a node's parameter.
+func contextsOf(known map[string]any) (contexts state.ContextData, err error) {
+	data, err := json.Marshal(known)
+	if err != nil || known == nil {
+		return contexts, err
+	}
+	if err := json.Unmarshal(data, &contexts); err != nil {
+		return contexts, &refusal{"contexts: " + err.Error()}
+	}
+	return contexts, nil
+}
+
+// writtenContexts returns the contexts that a turn wrote: those that differ from the known ones, and null
+// for each one that is gone.
+func writtenContexts(s *agent.State, known map[string]any) (map[string]any, error) {
+	before, err := contextsOf(known)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]any{}
+	put := func(ref state.ContextRef, v any) {
+		if all[ref.Type] == nil {
+			all[ref.Type] = map[string]any{}
+		}
+		all[ref.Type].(map[string]any)[ref.Key] = v
+	}
+	for ref, e := range s.Context.All() {
+		data, err := json.Marshal(e)
+		if old, ok := before.Lookup(ref.Type, ref.Key); ok && err == nil {
+			was, err := json.Marshal(old)
+			if err != nil {
+				return nil, err
+			}
+			if bytes.Equal(was, data) {
+				continue
+			}
+		}
+		var v any
+		if err == nil {
+			err = json.Unmarshal(data, &v)
+		}
+		if err != nil {
+			return nil, err
+		}
+		put(ref, v)
+	}
+	for ref := range before.All() {
+		if !s.Context.Has(ref.Type, ref.Key) {
+			put(ref, nil)
+		}
+	}
+	return all, nil
 }
 
 // TurnError is returned when a turn ends without having done its task.
@@ -134,9 +183,8 @@ func (e *TurnError) Code() string { return "turn_failed" }
 // Retryable reports false, because the turn has made its retries.
 func (e *TurnError) Retryable() bool { return false }
 
-// endTurn returns the result of a turn.
-func endTurn(c turn.Config, s *agent.State) (PlanResult, error) {
-	var res PlanResult
+// endTurn returns the result of a turn that began with the known contexts.
+func endTurn(c turn.Config, s *agent.State, known map[string]any) (res PlanResult, err error) {
 	if last, ok := s.Messages.LastFrom(message.RoleAssistant); ok {
 		res.Text = last.Text()
 	}
@@ -149,11 +197,8 @@ func endTurn(c turn.Config, s *agent.State) (PlanResult, error) {
 			res.Steps = append(res.Steps, step.Capability)
 		}
 	}
-	data, err := json.Marshal(s.Context)
-	if err != nil {
-		return res, err
-	}
-	return res, json.Unmarshal(data, &res.Contexts)
+	res.Contexts, err = writtenContexts(s, known)
+	return res, err
 }
 
 var (

@@ -273,7 +273,7 @@ func desks(t *testing.T) map[string]turn.Config {
 
 const capabilityFile = `
 version: 1
-state: {name: {type: string, default: north}, known: map<any>, of: string, code: string}
+state: {name: {type: string, default: north}, known: context, of: string, code: string}
 nodes:
   find:
     capability: {name: find, args: {name: "${{ state.name }}"}}
@@ -303,7 +303,7 @@ func TestCapabilityNode_GetsItsInputsAndAsksForApproval(t *testing.T) {
 func TestAPlanOfAFileRunsTheCapabilitiesItIsMadeOf(t *testing.T) {
 	w, g := program(t, `
 version: 1
-state: {known: map<any>, steps: list<string>, text: string}
+state: {known: context, steps: list<string>, text: string}
 nodes:
   do:
     plan: {task: Draw the rain, agent: weather}

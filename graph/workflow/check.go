@@ -282,11 +282,13 @@ func (c *checker) assign(to []assignment, m member, env exprs.Env) []assignment 
 // takesFrom checks a template against what the field's reducer takes.
 func (f *field) takesFrom(t *template) {
 	k := t.kind()
-	switch {
-	case f.reducer == messagesName:
-		if !slices.Contains([]exprs.Kind{exprs.ListKind, exprs.MapKind, exprs.StringKind, exprs.AnyKind, exprs.NilKind}, k) {
-			t.src.fail(t.at, "WF410", "%s: want a message, a list of messages or a text, got %s", f.Name, k)
+	if only, ok := channelTypes[f.reducer]; ok {
+		if !slices.Contains(only.takes, k) {
+			t.src.fail(t.at, "WF410", "%s: want %s, got %s", f.Name, only.holds, k)
 		}
+		return
+	}
+	switch {
 	case f.reducer == "deep_merge":
 		t.fitsPatch(f.Type, f.Name)
 	case f.reducer == "append" || f.reducer == "prepend" || f.reducer == "union":

@@ -33,7 +33,8 @@ var reducers = map[string]struct {
 	"prepend":    {state.KindStack, []string{"list", "any"}, "a list<T>"},
 	"deep_merge": {state.KindDeepMerge, []string{"map", "object", "any"}, "a map<T> or an object"},
 	"once":       {kind: state.KindOnce},
-	"messages":   {bases: []string{messagesName}, holds: "the type messages"},
+	messagesName: {bases: []string{messagesName}, holds: "the type messages"},
+	contextName:  {bases: []string{contextName}, holds: "the type context"},
 }
 
 func (s *source) fields(n *yaml.Node, types map[string]record.Type) (fields []field) {
@@ -56,7 +57,7 @@ func (s *source) field(m member, types map[string]record.Type) field {
 	f.Name = m.key.Value
 	if m.value.Kind != yaml.MappingNode {
 		f.Type, _ = s.fieldType(m.value, types)
-		f.keepMessages()
+		f.setChannel()
 		return f
 	}
 	what := "field " + f.Name
@@ -79,7 +80,7 @@ func (s *source) field(m member, types map[string]record.Type) field {
 		s.fail(m.key, "WF404", "%s has no type", what)
 		f.untyped = true
 	}
-	f.keepMessages()
+	f.setChannel()
 	if n := o.get("reducer"); n != nil {
 		s.reducer(&f, n)
 	}
@@ -106,20 +107,21 @@ func (s *source) reducer(f *field, n *yaml.Node) {
 	r, is := reducers[name]
 	own, registered := s.opts.Reducers[name]
 	base := f.Type.Base()
-	if f.reducer == "messages" {
-		base = messagesName
+	_, only := channelTypes[f.reducer]
+	if only {
+		base = f.reducer
 	}
 	switch {
 	case !ok:
-	case registered && !f.untyped && (base == messagesName || !sameType(f.Type, own.typ)):
+	case registered && !f.untyped && (only || !sameType(f.Type, own.typ)):
 		s.fail(n, "WF406", "the reducer %s requires %s, but the field has type %s", name, own.typ, f.Type)
 	case registered:
 		f.reducer, f.Channel = name, own.channel
 	case !is:
 		s.failAt(n.Line, n.Column, "WF405", "known are "+strings.Join(known, ", "), "unknown reducer %q%s", name, didYouMean(name, known))
 	case f.untyped:
-	case base == messagesName && name != "messages":
-		s.fail(n, "WF406", "a field of the type messages has the reducer messages, not %s", name)
+	case only && name != base:
+		s.fail(n, "WF406", "a field of the type %s has the reducer %[1]s, not %s", base, name)
 	case r.bases != nil && !slices.Contains(r.bases, base),
 		name == "union" && !slices.Contains(reducers["max"].bases, f.Type.Elem().Base()):
 		s.fail(n, "WF406", "the reducer %s requires %s, but the field has type %s", name, r.holds, f.Type)
@@ -193,7 +195,7 @@ func (s *source) countMembers(n *yaml.Node, t record.Type) bool {
 }
 
 var (
-	typeWords = []string{"any", "bool", "int", "number", "string", "list", "map", "object", messagesName}
+	typeWords = []string{"any", "bool", "int", "number", "string", "list", "map", "object", messagesName, contextName}
 	words     = regexp.MustCompile(`(?:go:)?[A-Za-z_][A-Za-z0-9_]*`)
 )
 

@@ -7,6 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/weftrun/weft/internal/exprs"
 	"github.com/weftrun/weft/state"
 	chat "github.com/weftrun/weft/state/message"
 	"github.com/weftrun/weft/state/record"
@@ -37,39 +38,65 @@ func (o *Options) reducerNames() []string {
 	return slices.Concat(slices.Sorted(maps.Keys(reducers)), slices.Sorted(maps.Keys(o.Reducers)))
 }
 
-// messagesName is the type of a conversation, and its reducer.
-const messagesName = "messages"
+// channelType is a type that is only for fields. A field of it has the channel, and the reducer of
+// the same name.
+type channelType struct {
+	typ     record.Type // for expressions
+	channel *record.Foreign
+	takes   []exprs.Kind // what may be written
+	holds   string
+}
 
-// messagesType is what a conversation is to expressions.
-var messagesType = func() record.Type {
-	list, _ := record.ParseType("list<object{id?: string, role: string, name?: string, content?: any, tool_calls?: list<any>, "+
-		"tool_results?: list<any>, metadata?: map<any>, usage?: any, created?: string}>", nil)
-	named, _ := record.ParseType(messagesName, map[string]record.Type{messagesName: list})
+// The names of the types that are only for fields.
+const (
+	messagesName = "messages"
+	contextName  = "context"
+)
+
+// channelTypes are the types that are only for fields, by name.
+var channelTypes = map[string]channelType{
+	messagesName: {
+		namedType(messagesName, "list<object{id?: string, role: string, name?: string, content?: any, tool_calls?: list<any>, "+
+			"tool_results?: list<any>, metadata?: map<any>, usage?: any, created?: string}>"),
+		record.ForeignOf[chat.Log](),
+		[]exprs.Kind{exprs.ListKind, exprs.MapKind, exprs.StringKind, exprs.AnyKind, exprs.NilKind}, "a message, a list of messages or a text",
+	},
+	contextName: {
+		namedType(contextName, "map<map<map<any>>>"), record.ForeignOf[state.ContextData](),
+		[]exprs.Kind{exprs.MapKind, exprs.AnyKind, exprs.NilKind}, "contexts as a map: type, key, fields",
+	},
+}
+
+// namedType returns a type with a name, from its text.
+func namedType(name, text string) record.Type {
+	t, _ := record.ParseType(text, nil)
+	named, _ := record.ParseType(name, map[string]record.Type{name: t})
 	return named // the tests use it
-}()
+}
 
-var messagesChannel = record.ForeignOf[chat.Log]()
-
-// fieldType is typ for a field of the state, which may also be a conversation.
+// fieldType is typ for a field of the state, which may also be a channel type.
 func (s *source) fieldType(n *yaml.Node, types map[string]record.Type) (record.Type, bool) {
-	if n := deref(n); n.Kind == yaml.ScalarNode && n.Value == messagesName {
-		return messagesType, true
+	if n := deref(n); n.Kind == yaml.ScalarNode {
+		if c, ok := channelTypes[n.Value]; ok {
+			return c.typ, true
+		}
 	}
 	return s.typ(n, types)
 }
 
-// keepMessages gives a field of the type messages its channel.
-func (f *field) keepMessages() {
-	if f.Type.String() == messagesName {
-		f.reducer, f.Channel = messagesName, messagesChannel
+// setChannel sets the reducer and the channel of a field with a channel type.
+func (f *field) setChannel() {
+	name := f.Type.String()
+	if c, ok := channelTypes[name]; ok {
+		f.reducer, f.Channel = name, c.channel
 	}
 }
 
-// record returns the field as package state knows it. What is written to a conversation is
-// judged by its channel: it may be a message, a text or a removal.
+// record returns the field for package record. The channel of a channel type checks itself what is
+// written to it.
 func (f *field) record() record.Field {
 	r := f.Field
-	if f.reducer == messagesName {
+	if _, ok := channelTypes[f.reducer]; ok {
 		r.Type = record.Type{}
 	}
 	return r

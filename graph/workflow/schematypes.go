@@ -49,7 +49,10 @@ func fittingReducers() (all []schema) {
 		}
 		all = append(all, whenField("reducer", name, "type", schema{"pattern": `^\s*(` + strings.Join(words, "|") + `)$`}))
 	}
-	return append(all, whenField("type", messagesName, "reducer", schema{"const": messagesName}))
+	for _, name := range slices.Sorted(maps.Keys(channelTypes)) {
+		all = append(all, whenField("type", name, "reducer", schema{"const": name}))
+	}
+	return all
 }
 
 // whenField is the schema of a key where another key has a value.

@@ -116,8 +116,8 @@ func TestSchema_TypeOfAnotherLanguage(t *testing.T) {
 func TestSchema_ReducerThatDoesNotFit(t *testing.T) {
 	r := resolved(t)
 	refused := 0
-	for _, reducer := range []string{"replace", "latest", "append", "add", "max", "min", "merge", "union", "prepend", "deep_merge", "once", "messages"} {
-		for _, typ := range []string{"int", "number", "string", "bool", "any", "list<int>", "list< bool >", "map<int>", "'object{a?: int}'", "T", "messages", "go:Decision"} {
+	for _, reducer := range []string{"replace", "latest", "append", "add", "max", "min", "merge", "union", "prepend", "deep_merge", "once", "messages", "context"} {
+		for _, typ := range []string{"int", "number", "string", "bool", "any", "list<int>", "list< bool >", "map<int>", "'object{a?: int}'", "T", "messages", "context", "go:Decision"} {
 			src := "version: 1\ntypes: {T: {a: int}}\nstate: {n: {type: " + typ + ", reducer: " + reducer + "}}\nnodes: {a: {set: {}, next: END}}\n"
 			_, err := workflow.Parse("in.yaml", []byte(src), options())
 			bySchema, ok := validates(r, src)
