@@ -130,8 +130,8 @@ func contextsOf(known map[string]any) (contexts state.ContextData, err error) {
 	return contexts, nil
 }
 
-// writtenContexts returns the contexts that a turn wrote: those that differ from the known ones, and null
-// for each one that is gone.
+// writtenContexts returns the contexts that a turn wrote: those that differ from the known ones,
+// and null for each one that is gone.
 func writtenContexts(s *agent.State, known map[string]any) (map[string]any, error) {
 	before, err := contextsOf(known)
 	if err != nil {
