@@ -37,9 +37,9 @@ type knowledge map[string]string
 // value is what a step stores in a turn.
 func (w write) value(turn int) string { return fmt.Sprintf("%s of turn %d", w.Key, turn) }
 
-// after returns the contexts after a turn. The steps of a wave run at once, and those that were busy
-// run again, until all are done; then the next wave runs. A step that breaks ends the turn after
-// those that run with it.
+// after returns the contexts after a turn. The steps of a wave run at once, and those that were
+// busy run again, until all are done; then the next wave runs. A step that breaks ends the turn
+// after those that run with it.
 func (k knowledge) after(turn int, waves [][]write) {
 	for _, wave := range waves {
 		for attempt := 1; attempt <= 3; attempt++ {
