@@ -37,6 +37,7 @@ type Event struct {
 	Node       string // Updates, Tasks, Custom, Messages
 	Task       string // the task's id: Updates, Tasks, Custom, Messages
 	Label      string // Tasks of a Send: its payload, by [Labeler] or as JSON, cut at 200 characters; of a Call or a Once: its name
+	Sends      int    // Tasks of a Send: how many Sends to its node its step has
 	ParentTask string // Tasks of a Call or a Once: the id of the task that makes it
 	Phase      Phase  // Tasks
 	Attempt    int    // Tasks, from 1; 0 if it was not run
@@ -105,7 +106,7 @@ func (e *emitter) task(t *task, phase Phase, err error) {
 	if !e.wants(t.run, Tasks) {
 		return
 	}
-	e.send(t.run, Event{Mode: Tasks, Namespace: t.run.ns, Step: t.run.step, Node: t.node.name, Task: t.id(), Label: t.label(), Phase: phase,
+	e.send(t.run, Event{Mode: Tasks, Namespace: t.run.ns, Step: t.run.step, Node: t.node.name, Task: t.id(), Label: t.label(), Sends: t.run.sendsTo(t), Phase: phase,
 		Attempt: t.number, Cached: t.cached, Err: err, Interrupts: withoutDrained(t.open)})
 }
 

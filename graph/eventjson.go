@@ -21,6 +21,7 @@ type eventOrigin struct {
 	Node       string    `json:"node,omitempty"`
 	Task       string    `json:"task,omitempty"`
 	Label      string    `json:"label,omitempty"`
+	Sends      int       `json:"sends,omitempty"`
 	ParentTask string    `json:"within,omitempty"`
 	Phase      Phase     `json:"phase,omitempty"`
 	Attempt    int       `json:"attempt,omitempty"`
@@ -51,7 +52,7 @@ type eventContent struct {
 func (e Event) MarshalJSON() ([]byte, error) {
 	j := eventJSON{eventOrigin{
 		Seq: e.Seq, Mode: e.Mode.String(), Time: e.Time, Namespace: e.Namespace, Step: e.Step,
-		Node: e.Node, Task: e.Task, Label: e.Label, ParentTask: e.ParentTask, Phase: e.Phase, Attempt: e.Attempt, Cached: e.Cached,
+		Node: e.Node, Task: e.Task, Label: e.Label, Sends: e.Sends, ParentTask: e.ParentTask, Phase: e.Phase, Attempt: e.Attempt, Cached: e.Cached,
 	}, eventContent{
 		Writes: e.Writes, Token: e.Token, Checkpoint: e.Checkpoint, Commit: e.Commit,
 		Interrupts: e.Interrupts, Decision: e.Decision, Status: e.Status, Drained: e.Drained, Starved: e.Starved,

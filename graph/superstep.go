@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -27,7 +28,8 @@ type superstep struct {
 	todo   []int            // the tasks that are to be run
 	permit *schedule.Permit // of the coordinator and the task that it runs inline
 	pool   *schedule.Pool   // runs the tasks of wide steps; nil until there is one
-	gates  sync.Map         // runner → *schedule.Gate, for those with a Policy.Parallel
+	counts atomic.Pointer[sendCounts]
+	gates  sync.Map // runner → *schedule.Gate, for those with a Policy.Parallel
 
 	inlineStorage inlineStorage
 }
@@ -37,6 +39,29 @@ type inlineStorage struct {
 	tasks [1]*task
 	task  task
 	outs  [1]*step.Outcome
+}
+
+// sendCounts has the number of Sends to each node in a step.
+type sendCounts struct {
+	step   int
+	byNode map[int]int
+}
+
+// sendsTo returns how many Sends to the node of a task its step has, 0 for a task of an edge. The
+// events of a step count once.
+func (s *superstep) sendsTo(t *task) int {
+	if t.index < 0 || t.index >= len(s.run.front.Sends) {
+		return 0
+	}
+	c := s.counts.Load()
+	if c == nil || c.step != s.run.step {
+		c = &sendCounts{s.run.step, map[int]int{}}
+		for _, send := range s.run.front.Sends {
+			c.byNode[send.Node]++
+		}
+		s.counts.Store(c)
+	}
+	return c.byNode[s.run.front.Sends[t.index].Node]
 }
 
 // prepare makes the tasks of the next step: edge-triggered nodes by name, then

@@ -22,7 +22,8 @@ type live struct {
 
 	mu      sync.Mutex
 	running []*taskView // in the order in which they began
-	drawn   []int       // the widths of the lines that are drawn
+	items   []*itemsView
+	drawn   []int // the widths of the lines that are drawn
 	frame   int
 }
 
@@ -70,7 +71,7 @@ func (l *live) Close() {
 	for _, t := range l.running {
 		left.WriteString(l.line("-", terminal.Grey, t, "stopped"))
 	}
-	l.running = nil
+	l.running, l.items = nil, nil
 	l.draw(left.String())
 }
 
@@ -118,6 +119,7 @@ const maxText = 60
 func (l *live) task(ev graph.Event) {
 	t := l.taskView(ev)
 	t.attempt = ev.Attempt
+	l.count(ev)
 	took := Duration(l.now().Sub(t.began))
 	if quiet(ev) {
 		l.drop(t)
@@ -179,8 +181,13 @@ func (l *live) draw(stays string) {
 	b.WriteString(l.wipe(cols))
 	b.WriteString(stays)
 	l.drawn = l.drawn[:0]
+	for _, v := range l.items {
+		line := l.itemsLine(v)
+		b.WriteString(line)
+		l.drawn = append(l.drawn, terminal.Width(line))
+	}
 	for i, t := range l.running {
-		if room := max(1, rows-2); i == room && len(l.running) > room+1 {
+		if room := max(1, rows-2-len(l.items)); i == room && len(l.running) > room+1 {
 			more := terminal.Cut(fmt.Sprintf("  … and %d more", len(l.running)-i), cols-1)
 			b.WriteString(more + "\n")
 			l.drawn = append(l.drawn, terminal.Width(more))

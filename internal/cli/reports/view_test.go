@@ -54,6 +54,53 @@ func TestLiveView_ShowsTheTextOfAModel(t *testing.T) {
 	}
 }
 
+// TestLiveView_ShowsTheProgressOfItems runs four items. One is tried twice, one fails and is
+// handled.
+func TestLiveView_ShowsTheProgressOfItems(t *testing.T) {
+	b := graph.New[struct{}]("items")
+	b.Node("list", graph.Func(func(context.Context, *struct{}) error { return nil }))
+	b.Node("score", graph.Worker(func(ctx context.Context, _ *struct{}, n int) error {
+		if n == 2 && graph.Attempt(ctx) == 1 || n == 3 {
+			return errors.New("busy")
+		}
+		return nil
+	}).With(graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: graph.NoWait}, Parallel: 1}))
+	b.OnError("score", graph.Handler(func(context.Context, *struct{}, *graph.NodeError) (graph.Command, error) { return graph.Command{}, nil }))
+	b.Edge(graph.Start, "list")
+	b.Branch("list", func(context.Context, *struct{}) (graph.Command, error) {
+		return graph.Command{}.Send("score", 1).Send("score", 2).Send("score", 3).Send("score", 4), nil
+	}, "score")
+	b.Edge("score", graph.End)
+	g, err := b.Compile(graph.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	l := &live{term: &terminal.Terminal{Writer: &out, Size: func() (int, int) { return 80, 24 }}, now: func() time.Time { return time.Time{} }}
+	var drawn []string
+	for ev, err := range g.Start(t.Context(), struct{}{}, graph.RunOptions{Hold: true}).Join(graph.Reader{Modes: l.Modes()}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Event(ev)
+		out.Reset()
+		l.draw("")
+		if at := strings.Index(out.String(), " of 4"); at > 0 {
+			text, _, _ := strings.Cut(out.String()[at-1:], "  ")
+			if len(drawn) == 0 || drawn[len(drawn)-1] != text {
+				drawn = append(drawn, text)
+			}
+		}
+	}
+	if len(l.items) > 0 {
+		t.Errorf("left: %+v", l.items)
+	}
+	all := strings.Join(drawn, "\n")
+	if !strings.HasSuffix(all, "3 of 4, 1 failed") && !strings.HasSuffix(all, "3 of 4") || !strings.Contains(all, ", 1 retrying") || !strings.HasPrefix(all, "0 of 4\n") {
+		t.Errorf("drawn %q", drawn)
+	}
+}
+
 func TestBrief(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0ms", 999 * time.Millisecond: "999ms", 1290 * time.Millisecond: "1.2s", 59999 * time.Millisecond: "59.9s",
