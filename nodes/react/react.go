@@ -98,6 +98,8 @@ type Of[S any] struct {
 	System func(s *S) (string, error)
 	// Tools returns the names of those of Config.Tools that the model may call now.
 	Tools func(s *S) ([]string, error)
+	// Model returns the name of the model, if Config.Request has none.
+	Model func(s *S) (string, error)
 }
 
 // Add adds the nodes of an agent to a graph, and the edges between them. view returns the [State]
@@ -137,7 +139,7 @@ func AddOf[S any](b *graph.Builder[S], view func(*S) *State, c Config, of Of[S])
 
 // ofState returns the agent for a state.
 func ofState[S any](a *agent, of Of[S], s *S) (*agent, error) {
-	if of.System == nil && of.Tools == nil {
+	if of.System == nil && of.Tools == nil && of.Model == nil {
 		return a, nil
 	}
 	own := *a
@@ -153,6 +155,11 @@ func ofState[S any](a *agent, of Of[S], s *S) (*agent, error) {
 			return nil, err
 		}
 		own.Tools = a.Tools.Only(names...)
+	}
+	if of.Model != nil && a.Request.Model == "" {
+		if own.Request.Model, err = of.Model(s); err != nil {
+			return nil, err
+		}
 	}
 	return &own, nil
 }

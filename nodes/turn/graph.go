@@ -22,13 +22,17 @@ func Add[S any](b *graph.Builder[S], t *Turn, at func(*S) *agent.State) {
 		b.Node(name, Node(at, do))
 		b.Edge(name, then)
 	}
+	add(agent.ToError, t.Error, graph.End)
+	if t.cfg.Work != nil {
+		b.Node(ToWork, graph.Router(func(ctx context.Context, s *S) (graph.Command, error) { return t.runWork(ctx, at(s)) }, ToRouter, graph.End))
+		return
+	}
 	add(agent.ToExtraction, t.Extraction, ToRouter)
 	add(agent.ToClassifier, t.Classifier, ToRouter)
 	add(agent.ToOrchestrator, t.Orchestrator, ToRouter)
 	add(agent.ToApproval, t.Approval, ToRouter)
 	add(agent.ToRespond, t.Respond, graph.End)
 	add(agent.ToClarify, t.Clarify, graph.End)
-	add(agent.ToError, t.Error, graph.End)
 	for _, name := range t.reg.Names() {
 		b.Node(name, graph.Worker(func(ctx context.Context, s *S, i int) error { return t.Step(ctx, at(s), i) }))
 		b.Edge(name, ToRouter)

@@ -99,7 +99,7 @@ func previous(s *agent.State, node string) string {
 // elapsed returns the duration of the turn without time spent waiting for people.
 func (t *Turn) elapsed(s *agent.State) time.Duration {
 	start, ok := s.Execution.StartTime.Lookup()
-	if !ok {
+	if !ok || t.cfg.Work != nil { // each call of Work has the whole time: it may have waited for people
 		return 0
 	}
 	waited := time.Duration(s.Execution.WaitedSeconds.Get() * float64(time.Second))

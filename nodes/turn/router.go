@@ -27,6 +27,9 @@ func (t *Turn) Router(ctx context.Context, s *agent.State) (graph.Command, error
 	}
 	t.m.Steps(s).Settle()
 	d := agent.Route(s, agent.Turn{Settings: t.settings(s), Known: t.known, Elapsed: t.elapsed(s)})
+	if t.cfg.Work != nil && d.Target != agent.ToError {
+		d.Target = ToWork
+	}
 	if err := pause(ctx, t.remainingWait(s, d.Delay)); err != nil {
 		return graph.Command{}, err
 	}
@@ -96,5 +99,8 @@ func (t *Turn) setEndReason(s *agent.State, reason string) {
 
 // targets returns the nodes to which the router may go.
 func (t *Turn) targets() []string {
+	if t.cfg.Work != nil {
+		return []string{ToWork, agent.ToError}
+	}
 	return slices.Concat(inner()[1:], terminals(), t.reg.Names())
 }

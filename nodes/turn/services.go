@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/conversation"
 	"github.com/weftrun/weft/conversation/session"
@@ -216,8 +217,8 @@ func (v *Services) deliver(ctx context.Context, s *agent.State, name string) err
 	return nil
 }
 
-// undelivered returns the messages of users and the answers after the one with an id; all if it is
-// not there.
+// undelivered returns the messages after the one with an id, without those of the system; all if it
+// is not there.
 func undelivered(ms []message.Message, id string) (rest []message.Message) {
 	for i, m := range ms {
 		if m.ID == id {
@@ -226,7 +227,7 @@ func undelivered(ms []message.Message, id string) (rest []message.Message) {
 		}
 	}
 	for _, m := range ms {
-		if m.Role == message.RoleUser || m.Role == message.RoleAssistant {
+		if m.Role != message.RoleSystem {
 			rest = append(rest, m)
 		}
 	}
@@ -239,7 +240,8 @@ func (v *Services) summarize(ctx context.Context, name string) {
 	work := func() {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		if _, err := v.Sessions.Compact(ctx, name); err != nil && !errors.Is(err, session.ErrNotFound) {
+		_, err := v.Sessions.Compact(ctx, name)
+		if err != nil && !errors.Is(err, session.ErrNotFound) && !errors.Is(err, checkpoint.ErrClosed) { // the next turn tries again
 			v.warn(name, "summarizing the session", err)
 		}
 	}
@@ -291,6 +293,9 @@ func (t *Turn) history(ctx context.Context, s *agent.State) []message.Message {
 	limit, ok, err := agent.OwnSetting[int](t.settings(s), "historyLimit")
 	if ok && err == nil && limit < len(ms) {
 		ms = ms[len(ms)-limit:]
+		for len(ms) > 0 && ms[0].Role == message.RoleTool {
+			ms = ms[1:] // its call is not among them
+		}
 	}
 	return ms
 }

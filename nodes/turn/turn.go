@@ -44,6 +44,10 @@ type Config struct {
 	Sources       []Source
 	SourcesWithin time.Duration
 
+	// Work does the work of a turn in place of extraction, classification, plans and capabilities. A
+	// turn then has the nodes router, work and error. nil is a plan of Capabilities.
+	Work Work
+
 	// Services are what the application stores about its threads; nil is nothing.
 	Services *Services
 
@@ -97,12 +101,19 @@ func New(cfg Config) (*Turn, error) {
 			fail("%s must not be negative (got %v)", name, d)
 		}
 	}
+	names := NodeNames()
+	if cfg.Work != nil {
+		names = []string{ToWork}
+	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Retry)) {
-		if err := cfg.Retry[name].Check(); !slices.Contains(NodeNames(), name) {
-			fail("Retry must name one of the nodes %v (got %q)", NodeNames(), name)
+		if err := cfg.Retry[name].Check(); !slices.Contains(names, name) {
+			fail("Retry must name one of the nodes %v (got %q)", names, name)
 		} else if err != nil {
 			fail("the retry policy of %q: %w", name, err)
 		}
+	}
+	if cfg.Work != nil && len(cfg.Capabilities.Names()) > 0 {
+		fail("Work is in place of Capabilities: one of them must be nil")
 	}
 	for i, s := range cfg.Sources {
 		if s.Name == "" || s.Retrieve == nil {
@@ -131,7 +142,7 @@ func (t *Turn) Manager() agent.StateManager { return t.m }
 // known reports whether the router can go to a node of this name.
 func (t *Turn) known(name string) bool {
 	_, ok := t.reg.Get(name)
-	return ok || slices.Contains(NodeNames(), name)
+	return ok || slices.Contains(NodeNames(), name) || t.cfg.Work != nil && name == ToWork
 }
 
 // retries are the policies of the nodes that are not capabilities.
