@@ -23,8 +23,9 @@ type worker struct {
 // of that package:
 //
 //	work, err := react.Work(react.Config{Model: m, Tools: set})
-//	g, err := turn.Graph("assistant", turn.Config{Work: work, Services: services}, graph.Config{Store: store})
-//	reply, err := turn.NewAgent(g, agent.StateManager{}).Say(ctx, "t1", "What is the weather in Oslo?")
+//	c := turn.Config{Work: work, Services: services}
+//	g, err := turn.Graph("assistant", c, graph.Config{Store: store})
+//	reply, err := turn.NewAgent(g, c.Manager).Say(ctx, "t1", "What is the weather in Oslo?")
 //
 // The loop is a graph of its own on the thread: a question of a tool waits there, and after a crash
 // calls that have finished do not run again.

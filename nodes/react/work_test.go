@@ -20,17 +20,17 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// desk is an agent whose turns are a loop of tools.
-type desk struct {
+// toolAgent is an agent whose turns are a loop of tools.
+type toolAgent struct {
 	*turn.Agent[agents.State]
 	services *turn.Services
 	requests []model.Request
 	paid     []string
 }
 
-func newDesk(t *testing.T, c turn.Config, answers ...func(r model.Request) model.Answer) *desk {
+func newToolAgent(t *testing.T, c turn.Config, answers ...func(r model.Request) model.Answer) *toolAgent {
 	t.Helper()
-	d := &desk{}
+	d := &toolAgent{}
 	look := tool.Func(tool.Info{Name: "look"}, func(_ context.Context, in struct {
 		City string `json:"city"`
 	}) (string, error) {
@@ -57,7 +57,7 @@ func newDesk(t *testing.T, c turn.Config, answers ...func(r model.Request) model
 		t.Fatal(err)
 	}
 	c.Services = d.services
-	g, err := turn.Graph("desk", c, graph.Config{Store: &checkpoint.Memory{}})
+	g, err := turn.Graph("toolAgent", c, graph.Config{Store: &checkpoint.Memory{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func newDesk(t *testing.T, c turn.Config, answers ...func(r model.Request) model
 	return d
 }
 
-func says(text string) func(model.Request) model.Answer {
+func answerOf(text string) func(model.Request) model.Answer {
 	return func(model.Request) model.Answer { return model.Say(text) }
 }
 
@@ -76,7 +76,7 @@ func calls(id, name, args string) func(model.Request) model.Answer {
 	}
 }
 
-func (d *desk) say(t *testing.T, text string) turn.Reply[agents.State] {
+func (d *toolAgent) say(t *testing.T, text string) turn.Reply[agents.State] {
 	t.Helper()
 	r, err := d.Say(t.Context(), "t1", text)
 	if err != nil {
@@ -87,7 +87,7 @@ func (d *desk) say(t *testing.T, text string) turn.Reply[agents.State] {
 
 func TestWork_CallsToolsAndAsks(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, turn.Config{}, calls("1", "look", `{"city":"Oslo"}`), calls("2", "pay", `{"sum":9}`), says("It rains, and 9 is paid."), says("You are welcome."))
+	d := newToolAgent(t, turn.Config{}, calls("1", "look", `{"city":"Oslo"}`), calls("2", "pay", `{"sum":9}`), answerOf("It rains, and 9 is paid."), answerOf("You are welcome."))
 	r := d.say(t, "How is Oslo, and pay 9.")
 	if r.Status != graph.Interrupted || !strings.Contains(r.Text, "pay") || len(d.paid) > 0 {
 		t.Fatalf("got %s: %s", r.Status, r.Text)
@@ -111,7 +111,7 @@ func TestWork_CallsToolsAndAsks(t *testing.T) {
 
 func TestWork_FollowsTheConfigurationOfTheThread(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, turn.Config{}, calls("1", "look", `{"city":"Oslo"}`), says("one"), says("two"))
+	d := newToolAgent(t, turn.Config{}, calls("1", "look", `{"city":"Oslo"}`), answerOf("one"), answerOf("two"))
 	d.say(t, "first")
 	err := d.services.Threads.SetConfig(t.Context(), "t1", thread.Config{"enabledTools": []string{"look"}, "historyLimit": 3, "model": "small"})
 	if err != nil {
@@ -130,7 +130,7 @@ func TestWork_FollowsTheConfigurationOfTheThread(t *testing.T) {
 func TestWork_FailsWithAReport(t *testing.T) {
 	t.Parallel()
 	down := func(model.Request) model.Answer { return model.Fail(&model.Error{Kind: model.Auth, Message: "no key"}) }
-	d := newDesk(t, turn.Config{}, down, says("again"))
+	d := newToolAgent(t, turn.Config{}, down, answerOf("again"))
 	r := d.say(t, "hello")
 	if r.Status != graph.Done || r.Failure == nil || r.Failure.Node != turn.ToWork || !strings.Contains(r.Text, "no key") {
 		t.Errorf("got %s %+v: %s", r.Status, r.Failure, r.Text)

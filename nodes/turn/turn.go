@@ -44,8 +44,8 @@ type Config struct {
 	Sources       []Source
 	SourcesWithin time.Duration
 
-	// Work does the work of a turn in place of extraction, classification, plans and capabilities. A
-	// turn then has the nodes router, work and error. nil is a plan of Capabilities.
+	// Work does the work of a turn in place of extraction, classification, plans and capabilities.
+	// A turn then has the nodes router, work and error. nil is a plan of Capabilities.
 	Work Work
 
 	// Services are what the application stores about its threads; nil is nothing.

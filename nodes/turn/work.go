@@ -18,7 +18,8 @@ const ToWork = "work"
 // conversation; the last one is the answer of the assistant. It may ask people, as any node: see
 // [graph.Ask]. Its failures are handled as those of the other nodes: see [agent.Severity].
 //
-// The Work of package react calls tools in a loop, and that of package pes executes a list of items.
+// The Work of package react calls tools in a loop, and that of package pes executes a list of
+// items.
 type Work func(ctx context.Context, r WorkRequest) ([]message.Message, error)
 
 // WorkRequest is the input of Work.
