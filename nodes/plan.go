@@ -28,11 +28,26 @@ import (
 //	    capabilities: [find, plot]       # missing: those that the agent chooses
 //	  output: {report: "${{ result.text }}", known: "${{ result.contexts }}"}
 //
+// Without an agent, a model plans a list of items and executes it with tools. It is the graph of
+// package pes, as a node.
+//
+//	report:
+//	  plan: {model: small, task: "Compare ${{ state.offers }}", tools: [lookup], review: true}
+//	  output: {report: "${{ result.text }}"}
+//
 // An approval is a question of the run. A turn that ends without having done its task fails the
 // node with the code turn_failed.
 type Plan struct {
-	// Agent is the name of an agent of the program; it may be left out if there is one agent.
+	// Agent is the name of an agent of the program; it may be left out if there is one agent and no
+	// model is named.
 	Agent string `json:"agent,omitempty"`
+	// Model is the name of the model that plans without an agent; it may be left out if there is
+	// one model and no agent.
+	Model string `json:"model,omitempty"`
+	// Tools are the tools of a plan without an agent.
+	Tools []string `json:"tools,omitempty"`
+	// Review shows the plan of a model to a person before it is executed.
+	Review bool `json:"review,omitempty"`
 	// Task is the message of the user.
 	Task string `json:"task"`
 	// Capabilities are those that the plan may use.
@@ -47,7 +62,7 @@ type Plan struct {
 type PlanResult struct {
 	Text     string         `json:"text"`     // the answer
 	Contexts map[string]any `json:"contexts"` // what it wrote: type, key, fields; null is a deletion
-	Steps    []string       `json:"steps"`    // the capabilities that ran, in the order of the plan
+	Steps    []string       `json:"steps"`    // the capabilities that ran, or the ids of the items, in the order of the plan
 }
 
 func planKind(p Program) workflow.Kind {
@@ -61,7 +76,10 @@ func planKind(p Program) workflow.Kind {
 
 // Check refuses agents and capabilities that the program does not have.
 func (p *Plan) Check(given func(string) bool) error {
-	err := written(given, map[string]bool{"agent": p.Agent == "", "capabilities": p.Capabilities == nil})
+	err := written(given, map[string]bool{"agent": p.Agent == "", "capabilities": p.Capabilities == nil, "model": p.Model == "", "tools": p.Tools == nil})
+	if p.withModel() {
+		return errors.Join(err, p.checkList())
+	}
 	c, missing := pick(p.program.Agents, "agent", p.Agent)
 	if missing != nil {
 		return errors.Join(err, missing)
@@ -89,8 +107,11 @@ func (p *Plan) Run(context.Context, workflow.Env) (any, error) {
 	return nil, errors.New("nodes: a plan runs as a graph")
 }
 
-// Graph returns the graph of the agent's turn.
+// Graph returns the graph of the agent's turn, or of the model's list.
 func (p *Plan) Graph(_ workflow.Env, cfg graph.Config) (workflow.Child, error) {
+	if p.withModel() {
+		return p.list(cfg)
+	}
 	c, err := pick(p.program.Agents, "agent", p.Agent)
 	if err != nil {
 		return workflow.Child{}, err

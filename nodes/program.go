@@ -19,11 +19,12 @@ import (
 //
 // It must not be changed after that.
 type Program struct {
-	// Models are the models of the kinds llm and agent.
+	// Models are the models of the kinds llm, agent and plan.
 	Models map[string]model.Model
 	// Providers open the models that files declare under models, by name; see [ModelEntry].
 	Providers map[string]model.Provider
-	// Tools are the tools of the kind tool, and of the kind agent if it names them; nil is none.
+	// Tools are the tools of the kind tool, and of the kinds agent and plan if they name them; nil is
+	// none.
 	Tools *tool.Set
 	// Agents are the agents whose capabilities the kinds capability and plan run.
 	Agents map[string]turn.Config
@@ -37,7 +38,7 @@ func (p Program) Kinds() map[string]workflow.Kind {
 	maps.Copy(all, map[string]workflow.Kind{
 		"llm": llmKind(p), "agent": agentKind(p), "tool": toolKind(p), "plan": planKind(p), "capability": capabilityKind(p),
 	})
-	for _, name := range []string{"llm", "agent", "tool"} {
+	for _, name := range []string{"llm", "agent", "tool", "plan"} {
 		k := all[name]
 		k.Bind = func(e *workflow.Entries) workflow.Kind { return p.with(e).Kinds()[name] }
 		all[name] = k

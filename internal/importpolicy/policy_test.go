@@ -91,7 +91,7 @@ var policies = []policy{
 	{name: "nodes/turn", imports: []string{"internal/suggest", "internal/values", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "checkpoint", "conversation", "checkpoint/document", "conversation/session", "conversation/thread", "graph"}},
 	{name: "nodes/react", imports: []string{"state", "state/message", "state/agent", "capabilities/model", "capabilities/tool", "graph", "nodes/turn"}},
 	{name: "nodes/pes", imports: []string{"state", "state/message", "state/agent", "capabilities/model", "capabilities/tool", "graph", "nodes/turn", "nodes/react"}},
-	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "internal/rootfs", "internal/subprocess"}},
+	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "nodes/pes", "internal/rootfs", "internal/subprocess"}},
 	{name: "internal/cli/terminal", modules: []string{"github.com/mattn/go-runewidth", "golang.org/x/term"}},
 	{name: "internal/cli/reports", imports: []string{"state", "checkpoint", "graph", "graph/workflow", "internal/cli/terminal"}},
 	{name: "internal/cli/chat", imports: []string{
