@@ -23,8 +23,8 @@ type Program struct {
 	Models map[string]model.Model
 	// Providers open the models that files declare under models, by name; see [ModelEntry].
 	Providers map[string]model.Provider
-	// Tools are the tools of the kind tool, and of the kinds agent and plan if they name them; nil is
-	// none.
+	// Tools are the tools of the kind tool, and of the kinds agent and plan if they name them. nil
+	// is none.
 	Tools *tool.Set
 	// Agents are the agents whose capabilities the kinds capability and plan run.
 	Agents map[string]turn.Config
