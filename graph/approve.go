@@ -182,3 +182,27 @@ func EditTo(args any) any {
 		Args any          `json:"args"`
 	}{DecisionEdit, args}
 }
+
+// InboxValue returns the question in the form that LangChain's inboxes show: an approval as
+// {"action_requests": [{"name", "args", "description"}], "review_configs": [{"action_name",
+// "allowed_decisions", "args_schema"}]}, any other question as its Data, or else as its prompt, or
+// as {"question", "detail"}. The answers of these inboxes are forms of a [Decision].
+func (i Interrupt) InboxValue() (json.RawMessage, error) {
+	switch {
+	case i.Action != nil:
+		request := map[string]any{"name": i.Action.Name, "args": i.Action.Args, "description": strings.TrimSpace(i.Prompt + "\n\n" + i.Detail)}
+		review := map[string]any{"action_name": i.Action.Name, "allowed_decisions": i.Action.Allow}
+		if i.Action.Args == nil {
+			request["args"] = map[string]any{}
+		}
+		if i.Action.Schema != nil {
+			review["args_schema"] = i.Action.Schema
+		}
+		return json.Marshal(map[string]any{"action_requests": []any{request}, "review_configs": []any{review}})
+	case i.Data != nil:
+		return i.Data, nil
+	case i.Detail != "":
+		return json.Marshal(map[string]any{"question": i.Prompt, "detail": i.Detail})
+	}
+	return json.Marshal(i.Prompt)
+}

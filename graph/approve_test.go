@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state"
 )
 
 type refund struct {
@@ -231,5 +232,56 @@ func TestApprove_SecretAnswerIsNotShown(t *testing.T) {
 		if data, _ := json.Marshal(d); err != nil || strings.Contains(string(data), "hush") || d.Type != graph.DecisionRespond {
 			t.Errorf("the record is %s, %v", data, err)
 		}
+	}
+}
+
+func TestInterrupt_InboxValue(t *testing.T) {
+	for want, i := range map[string]graph.Interrupt{
+		`{"action_requests":[{"args":{"sum":9},"description":"Pay?\n\nan old bill","name":"pay"}],` +
+			`"review_configs":[{"action_name":"pay","allowed_decisions":["approve","edit","reject"],"args_schema":{"type":"object"}}]}`: {
+			Prompt: "Pay?", Detail: "an old bill", Action: &graph.Action{
+				Name: "pay", Args: json.RawMessage(`{"sum":9}`), Schema: json.RawMessage(`{"type":"object"}`),
+				Allow: []graph.DecisionType{graph.DecisionApprove, graph.DecisionEdit, graph.DecisionReject},
+			}},
+		`{"action_requests":[{"args":{},"description":"Wipe?","name":"wipe"}],"review_configs":[{"action_name":"wipe","allowed_decisions":["approve"]}]}`: {
+			Prompt: "Wipe?", Action: &graph.Action{Name: "wipe", Allow: []graph.DecisionType{graph.DecisionApprove}}},
+		`{"a":1}`:                              {Prompt: "Well?", Data: json.RawMessage(`{"a":1}`)},
+		`{"detail":"long","question":"Well?"}`: {Prompt: "Well?", Detail: "long"},
+		`"Well?"`:                              {Prompt: "Well?"},
+	} {
+		got, err := i.InboxValue()
+		if err != nil || string(got) != want {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
+	}
+}
+
+// What the inbox of LangChain answers to the value above resumes a run.
+func TestInterrupt_InboxAnswerResumes(t *testing.T) {
+	type order struct {
+		Sum int `json:"sum"`
+	}
+	b := graph.New[struct{ Paid state.Value[int] }]("pay")
+	b.Node("pay", graph.Func(func(ctx context.Context, s *struct{ Paid state.Value[int] }) error {
+		o, d, err := graph.Approve(ctx, graph.Approval[order]{Question: graph.Question{Prompt: "Pay?"}, Args: order{9}})
+		if err == nil && d.Approved() {
+			s.Paid.Set(o.Sum)
+		}
+		return err
+	}))
+	b.Edge(graph.Start, "pay")
+	b.Edge("pay", graph.End)
+	g, err := b.Compile(graph.Config{Store: &checkpoint.Memory{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	thread := graph.RunOptions{Thread: "t1"}
+	if _, err := g.Invoke(t.Context(), struct{ Paid state.Value[int] }{}, thread); err != nil {
+		t.Fatal(err)
+	}
+	answer := json.RawMessage(`{"decisions":[{"type":"edit","edited_action":{"name":"pay","args":{"sum":7}}}]}`)
+	res, err := g.Resume(t.Context(), graph.Reply(answer), thread)
+	if err != nil || res.State.Paid.Get() != 7 {
+		t.Errorf("got %d, %v", res.State.Paid.Get(), err)
 	}
 }
