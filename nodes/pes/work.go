@@ -58,6 +58,6 @@ func Work(c Config) (turn.Work, error) {
 		if err := agents.Remember(r.State, storedName, after); err != nil {
 			return nil, fmt.Errorf("pes: the plan of the thread: %w", err)
 		}
-		return end.Messages.Slice()[len(r.Messages):], nil
+		return end.Messages.Slice()[in.Messages.Len():], nil
 	}, nil
 }

@@ -53,6 +53,6 @@ func Work(c Config) (turn.Work, error) {
 		if err != nil {
 			return nil, err
 		}
-		return end.Messages.Slice()[len(r.Messages):], nil
+		return end.Messages.Slice()[in.Messages.Len():], nil
 	}, nil
 }
