@@ -2,6 +2,8 @@ package postgres_test
 
 import (
 	"errors"
+	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -37,5 +39,49 @@ func TestBus_MigrateNever(t *testing.T) {
 	never := open(t, cluster.dsn(), postgres.Config{Schema: schema, Migrate: postgres.MigrateNever})
 	if _, err := never.Bus(t.Context(), 0); !errors.Is(err, checkpoint.ErrUnsupported) {
 		t.Errorf("got %v, want ErrUnsupported", err)
+	}
+}
+
+// The network cuts one message in seven. A follower gets every event, in order; an event may come
+// twice if the reply to its publisher was lost.
+func TestBus_CutConnections(t *testing.T) {
+	p := newProxy(t, cluster)
+	schema := freshSchema()
+	b := busOf(t, p.dsn("pool_max_conns=4"), schema)
+	const events = 40 // fewer than Keep, with the repeated ones
+	p.chance.Store(150)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		for i := range events {
+			for {
+				err := b.Publish(t.Context(), "a", []byte(strconv.Itoa(i)))
+				if err == nil {
+					break
+				}
+				if !errors.Is(err, checkpoint.ErrUnknownOutcome) && !errors.Is(err, checkpoint.ErrUnavailable) {
+					t.Errorf("publish %d: %v", i, err)
+					return
+				}
+			}
+		}
+	})
+	next := 0
+	for e, err := range b.Follow(t.Context(), "a", 0) {
+		if err != nil {
+			t.Errorf("follow: %v", err)
+			break
+		}
+		n, err := strconv.Atoi(string(e.Data))
+		if err != nil || n > next {
+			t.Errorf("got %s after %d", e.Data, next-1)
+			break
+		}
+		if next = max(next, n+1); next == events {
+			break
+		}
+	}
+	if p.cuts.Load() == 0 {
+		t.Error("no connection was cut")
 	}
 }
