@@ -30,6 +30,11 @@ type toolAgent struct {
 
 func newToolAgent(t *testing.T, c turn.Config, answers ...func(r model.Request) model.Answer) *toolAgent {
 	t.Helper()
+	return toolAgentOver(t, &checkpoint.Memory{}, &document.Map{}, c, answers...)
+}
+
+func toolAgentOver(t *testing.T, store checkpoint.Store, docs document.Store, c turn.Config, answers ...func(r model.Request) model.Answer) *toolAgent {
+	t.Helper()
 	d := &toolAgent{}
 	look := tool.Func(tool.Info{Name: "look"}, func(_ context.Context, in struct {
 		City string `json:"city"`
@@ -53,11 +58,11 @@ func newToolAgent(t *testing.T, c turn.Config, answers ...func(r model.Request) 
 	if c.Work, err = react.Work(react.Config{Model: m, Tools: set, Policy: graph.Policy{Retry: graph.Retry{Attempts: 1}}}); err != nil {
 		t.Fatal(err)
 	}
-	if d.services, err = turn.NewServices(&document.Map{}); err != nil {
+	if d.services, err = turn.NewServices(docs); err != nil {
 		t.Fatal(err)
 	}
 	c.Services = d.services
-	g, err := turn.Graph("toolAgent", c, graph.Config{Store: &checkpoint.Memory{}})
+	g, err := turn.Graph("toolAgent", c, graph.Config{Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,5 +161,34 @@ func TestWork_RetriesWhatIsRetriable(t *testing.T) {
 	res, err := g.Invoke(t.Context(), agents.State{Messages: message.LogOf(message.User("go"))}, graph.RunOptions{})
 	if last, _ := res.State.Messages.Last(); err != nil || last.Text() != "done" || tries != 3 {
 		t.Errorf("got %q after %d attempts, %v", last.Text(), tries, err)
+	}
+}
+
+// The question of a tool is answered in another process: neither the model nor a tool that has run
+// is called again.
+func TestWork_AnswerInAnotherProcess(t *testing.T) {
+	t.Parallel()
+	store, docs := &checkpoint.Memory{}, &document.Map{}
+	first := toolAgentOver(t, store, docs, turn.Config{}, calls("1", "look", `{"city":"Oslo"}`), calls("2", "pay", `{"sum":9}`))
+	if r := first.say(t, "How is Oslo, and pay 9."); r.Status != graph.Interrupted {
+		t.Fatalf("got %s: %s", r.Status, r.Text)
+	}
+	second := toolAgentOver(t, store, docs, turn.Config{}, answerOf("done"))
+	r := second.say(t, "yes")
+	if r.Text != "done" || len(second.requests) != 1 || strings.Join(second.paid, " ") != "9" || len(first.paid) > 0 {
+		t.Errorf("got %q after %d requests, paid %v", r.Text, len(second.requests), second.paid)
+	}
+	if n := len(second.requests[0].Messages); n != 5 {
+		t.Errorf("the model got %d messages, want the question, and two calls with their results", n)
+	}
+	third := toolAgentOver(t, store, docs, turn.Config{}, calls("3", "pay", `{"sum":5}`), answerOf("again"))
+	if r := third.say(t, "pay 5"); r.Status != graph.Interrupted {
+		t.Errorf("got %s: %s", r.Status, r.Text)
+	}
+	if r := third.say(t, "/reset"); r.Text != "The conversation is empty." {
+		t.Errorf("got %s", r.Text)
+	}
+	if r := third.say(t, "hello"); r.Text != "again" || len(third.paid) > 0 || len(third.requests[1].Messages) != 1 {
+		t.Errorf("after the reset: got %q, paid %v", r.Text, third.paid)
 	}
 }
