@@ -12,32 +12,31 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// BenchBeside compares commits with a bare write of the same bytes to the same server or
-// disk: what compare-and-set, fencing, exactly-once and a thread that can be loaded cost.
-// bare writes data, 1424 bytes; a commit has a header of 400 and a chunk of 1 KiB. By 1 and
-// by 64 writers, rounds of bare writes and of commits take turns, and each commit is
-// compared with the bare writes of its own round: trust the ratios, whatever else the
-// machine does.
+// BenchBeside compares commits with plain writes of the same bytes to the same server or disk. The
+// difference is the cost of compare-and-set, fencing, exactly-once and a thread that can be loaded.
+// The function plain writes 1424 bytes. A commit has a header of 400 bytes and a chunk of 1 KiB.
+// Rounds of plain writes and of commits alternate, with 1 writer and with 64. Each commit is
+// compared with the plain writes of its own round, so the ratios hold on a busy machine too.
 //
-// It reports the medians over the rounds: of the median latency of a commit and of a bare
-// write in µs, of how many there are a second, and of their ratios, latency-ratio and
-// throughput-ratio. Rounds get more with -benchtime; 10x is a good one.
-func BenchBeside(b *testing.B, open func(t testing.TB) checkpoint.Store, bare func(writer int, data []byte) error) {
+// It reports medians over the rounds: the median latency of a commit and of a plain write in µs,
+// the number of each per second, and the ratios latency-ratio and throughput-ratio. A larger
+// -benchtime makes more rounds; 10x is enough.
+func BenchBeside(b *testing.B, open func(t testing.TB) checkpoint.Store, plain func(writer int, data []byte) error) {
 	for _, writers := range []int{1, 64} {
 		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
 			s := open(b)
 			defer s.Close()
-			benchBeside(b, s, writers, bare)
+			benchBeside(b, s, writers, plain)
 		})
 	}
 }
 
-func benchBeside(b *testing.B, s checkpoint.Store, writers int, bare func(writer int, data []byte) error) {
+func benchBeside(b *testing.B, s checkpoint.Store, writers int, plain func(writer int, data []byte) error) {
 	data := bytes.Repeat([]byte("s"), 1424)
 	each := max(2000/writers, 100)
-	var commits, bares rates
+	var commits, plains rates
 	for round := 0; b.Loop(); round++ {
-		bares.add(b, writers, each, func(w, _ int) error { return bare(w, data) })
+		plains.add(b, writers, each, func(w, _ int) error { return plain(w, data) })
 		steps := make([][]checkpoint.Commit, writers)
 		for w := range steps {
 			for n := range each {
@@ -47,11 +46,11 @@ func benchBeside(b *testing.B, s checkpoint.Store, writers int, bare func(writer
 		commits.add(b, writers, each, func(w, n int) error { return s.Commit(context.Background(), steps[w][n]) })
 	}
 	b.ReportMetric(median(commits.latency)/1e3, "commit-µs")
-	b.ReportMetric(median(bares.latency)/1e3, "bare-µs")
-	b.ReportMetric(median(ratios(commits.latency, bares.latency)), "latency-ratio")
+	b.ReportMetric(median(plains.latency)/1e3, "plain-µs")
+	b.ReportMetric(median(ratios(commits.latency, plains.latency)), "latency-ratio")
 	b.ReportMetric(median(commits.persec), "commits/s")
-	b.ReportMetric(median(bares.persec), "bares/s")
-	b.ReportMetric(median(ratios(commits.persec, bares.persec)), "throughput-ratio")
+	b.ReportMetric(median(plains.persec), "plains/s")
+	b.ReportMetric(median(ratios(commits.persec, plains.persec)), "throughput-ratio")
 }
 
 // rates has of each round the median latency in ns, and the calls a second.

@@ -7,17 +7,17 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-func besideTheHead(p *probe) {
+func pendingOfCommit(p *probe) {
 	k := key("thread")
 	c := step(k, 1)
 	c.Pending = []checkpoint.Entry{entry("b", "s", "1"), entry("a", "s", "2"), entry("a", "r", "3")}
 	p.commit(c)
-	p.same("entries of a commit stand beside it, in order", p.load(k, 0), stored(step(k, 1), 1, entry("a", "r", "3"), entry("a", "s", "2"), entry("b", "s", "1")))
-	p.put(k, 1, entry("b", "s", "new"), kept(entry("a", "s", "late")))
+	p.same("entries of a commit are pending on it, in order", p.load(k, 0), stored(step(k, 1), 1, entry("a", "r", "3"), entry("a", "s", "2"), entry("b", "s", "1")))
+	p.put(k, 1, entry("b", "s", "new"), keeping(entry("a", "s", "late")))
 	p.same("entries of a commit are like any others", p.load(k, 0), stored(step(k, 1), 1, entry("a", "r", "3"), entry("a", "s", "2"), entry("b", "s", "new")))
 
 	c = step(k, 2)
-	c.Pending = []checkpoint.Entry{kept(entry("b", "s", "anew")), entry("c", "s", "1"), entry("c", "s", "2"), kept(entry("c", "s", "3"))}
+	c.Pending = []checkpoint.Entry{keeping(entry("b", "s", "anew")), entry("c", "s", "1"), entry("c", "s", "2"), keeping(entry("c", "s", "3"))}
 	p.commit(c)
 	p.same("a commit drops the old entries before its own, which are put in their order", p.load(k, 0),
 		stored(step(k, 2), 2, entry("b", "s", "anew"), entry("c", "s", "2")))
@@ -80,7 +80,7 @@ func pendingRaces(p *probe) {
 	for _, err := range atOnce(writers, func(w int) error {
 		for n := range tasks {
 			task := fmt.Sprint("task ", n)
-			err := p.store.Put(p.Context(), beside(k, 1, kept(entry(task, "result", fmt.Sprint(w))), entry(task, fmt.Sprint("by ", w), "")))
+			err := p.store.Put(p.Context(), beside(k, 1, keeping(entry(task, "result", fmt.Sprint(w))), entry(task, fmt.Sprint("by ", w), "")))
 			if err != nil {
 				return err
 			}
@@ -91,8 +91,8 @@ func pendingRaces(p *probe) {
 	}
 	first := p.load(k, 0)
 	p.same("no entry of several writers is lost", len(first.Pending), tasks*(writers+1))
-	p.put(k, 1, kept(entry("task 0", "result", "late")))
-	p.same("a result that was kept stays", show(p.load(k, 0)), show(first))
+	p.put(k, 1, keeping(entry("task 0", "result", "late")))
+	p.same("the first result with Keep stays", show(p.load(k, 0)), show(first))
 }
 
 func namespaces(p *probe) {

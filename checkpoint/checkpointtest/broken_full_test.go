@@ -24,9 +24,9 @@ type full interface {
 	Clock
 }
 
-// twisted is a store of which some methods do something else; one that is nil does what
-// it should.
-type twisted struct {
+// faulty is a store with some methods replaced. A method whose function is nil is the one of
+// the sound store.
+type faulty struct {
 	full
 	commit     func(full, context.Context, checkpoint.Commit) error
 	put        func(full, context.Context, checkpoint.Pending) error
@@ -41,77 +41,77 @@ type twisted struct {
 	expire     func(full, context.Context, string, time.Duration) error
 }
 
-func (s twisted) Commit(ctx context.Context, c checkpoint.Commit) error {
+func (s faulty) Commit(ctx context.Context, c checkpoint.Commit) error {
 	if s.commit != nil {
 		return s.commit(s.full, ctx, c)
 	}
 	return s.full.Commit(ctx, c)
 }
 
-func (s twisted) Put(ctx context.Context, p checkpoint.Pending) error {
+func (s faulty) Put(ctx context.Context, p checkpoint.Pending) error {
 	if s.put != nil {
 		return s.put(s.full, ctx, p)
 	}
 	return s.full.Put(ctx, p)
 }
 
-func (s twisted) Load(ctx context.Context, k checkpoint.Key, seq uint64) (checkpoint.Snapshot, error) {
+func (s faulty) Load(ctx context.Context, k checkpoint.Key, seq uint64) (checkpoint.Snapshot, error) {
 	if s.load != nil {
 		return s.load(s.full, ctx, k, seq)
 	}
 	return s.full.Load(ctx, k, seq)
 }
 
-func (s twisted) History(ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
+func (s faulty) History(ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
 	if s.history != nil {
 		return s.history(s.full, ctx, k, q)
 	}
 	return s.full.History(ctx, k, q)
 }
 
-func (s twisted) Threads(ctx context.Context, q checkpoint.ThreadQuery) iter.Seq2[checkpoint.Snapshot, error] {
+func (s faulty) Threads(ctx context.Context, q checkpoint.ThreadQuery) iter.Seq2[checkpoint.Snapshot, error] {
 	if s.threads != nil {
 		return s.threads(s.full, ctx, q)
 	}
 	return s.full.Threads(ctx, q)
 }
 
-func (s twisted) Namespaces(ctx context.Context, thread string) ([]string, error) {
+func (s faulty) Namespaces(ctx context.Context, thread string) ([]string, error) {
 	if s.namespaces != nil {
 		return s.namespaces(s.full, ctx, thread)
 	}
 	return s.full.Namespaces(ctx, thread)
 }
 
-func (s twisted) Delete(ctx context.Context, thread string) error {
+func (s faulty) Delete(ctx context.Context, thread string) error {
 	if s.remove != nil {
 		return s.remove(s.full, ctx, thread)
 	}
 	return s.full.Delete(ctx, thread)
 }
 
-func (s twisted) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+func (s faulty) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
 	if s.acquire != nil {
 		return s.acquire(s.full, ctx, r)
 	}
 	return s.full.Acquire(ctx, r)
 }
 
-func (s twisted) Release(ctx context.Context, thread, fence string) error {
+func (s faulty) Release(ctx context.Context, thread, fence string) error {
 	if s.release != nil {
 		return s.release(s.full, ctx, thread, fence)
 	}
 	return s.full.Release(ctx, thread, fence)
 }
 
-func (s twisted) Drop(ctx context.Context, d checkpoint.Drop) error {
+func (s faulty) Drop(ctx context.Context, d checkpoint.Drop) error {
 	if s.drop != nil {
 		return s.drop(s.full, ctx, d)
 	}
 	return s.full.Drop(ctx, d)
 }
 
-func (s twisted) Expire(ctx context.Context, thread string, ttl time.Duration) error {
+func (s faulty) Expire(ctx context.Context, thread string, ttl time.Duration) error {
 	if s.expire != nil {
 		return s.expire(s.full, ctx, thread, ttl)
 	}
@@ -140,7 +140,7 @@ func (f *fences) get(thread string) string {
 }
 
 // watching returns a store that keeps f up to date.
-func (f *fences) watching(t twisted) twisted {
+func (f *fences) watching(t faulty) faulty {
 	if t.acquire == nil {
 		t.acquire = func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
 			l, err := s.Acquire(ctx, r)
@@ -167,8 +167,8 @@ func (f *fences) watching(t twisted) twisted {
 	return t
 }
 
-// twist makes a broken store of one that is sound.
-func twist(t twisted) func(checkpoint.Store) checkpoint.Store {
+// withFaults returns a function that replaces methods of a sound store.
+func withFaults(t faulty) func(checkpoint.Store) checkpoint.Store {
 	return func(s checkpoint.Store) checkpoint.Store {
 		t.full = s.(full)
 		return t
@@ -176,7 +176,7 @@ func twist(t twisted) func(checkpoint.Store) checkpoint.Store {
 }
 
 // fencing makes a broken store that may look at the newest fences.
-func fencing(make func(f *fences) twisted) func(checkpoint.Store) checkpoint.Store {
+func fencing(make func(f *fences) faulty) func(checkpoint.Store) checkpoint.Store {
 	return func(s checkpoint.Store) checkpoint.Store {
 		f := new(fences)
 		t := f.watching(make(f))
@@ -186,25 +186,25 @@ func fencing(make func(f *fences) twisted) func(checkpoint.Store) checkpoint.Sto
 }
 
 var brokenFull = []broken{
-	{"ignores fences in Commit", []string{"Lease", "LeaseForce", "LateWriter", "FencedWritesNothing", "FencesStaySpent", "Linearizable"}, fencing(func(f *fences) twisted {
-		return twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+	{"ignores fences in Commit", []string{"Lease", "LeaseForce", "LateWriter", "FencedWritesNothing", "FencesStaySpent", "Linearizable"}, fencing(func(f *fences) faulty {
+		return faulty{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 			c.Fence = f.get(c.Thread)
 			return s.Commit(ctx, c)
 		}}
 	})},
-	{"ignores fences in Put", []string{"Lease", "LateWriter", "FencedWritesNothing"}, fencing(func(f *fences) twisted {
-		return twisted{put: func(s full, ctx context.Context, p checkpoint.Pending) error {
+	{"ignores fences in Put", []string{"Lease", "LateWriter", "FencedWritesNothing"}, fencing(func(f *fences) faulty {
+		return faulty{put: func(s full, ctx context.Context, p checkpoint.Pending) error {
 			p.Fence = f.get(p.Thread)
 			return s.Put(ctx, p)
 		}}
 	})},
-	{"ignores fences in Drop", []string{"FencedDrop"}, fencing(func(f *fences) twisted {
-		return twisted{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
+	{"ignores fences in Drop", []string{"FencedDrop"}, fencing(func(f *fences) faulty {
+		return faulty{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
 			d.Fence = f.get(d.Thread)
 			return s.Drop(ctx, d)
 		}}
 	})},
-	{"lets anybody write when a lease has run out", []string{"LeaseRunsOut"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+	{"lets anybody write when a lease has run out", []string{"LeaseRunsOut"}, withFaults(faulty{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 		err := s.Commit(ctx, c)
 		if l, busy := s.Acquire(ctx, ask(c.Thread, "x")); errors.Is(err, checkpoint.ErrFenced) && busy == nil {
 			c.Fence = l.Fence
@@ -212,26 +212,26 @@ var brokenFull = []broken{
 		}
 		return err
 	}})},
-	{"leases a thread to all who ask", []string{"LeaseBusy", "LeaseRenew", "LeaseRace"}, twist(twisted{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+	{"leases a thread to all who ask", []string{"LeaseBusy", "LeaseRenew", "LeaseRace"}, withFaults(faulty{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
 		r.Force = r.Fence == ""
 		return s.Acquire(ctx, r)
 	}})},
-	{"ignores Force", []string{"LeaseForce"}, twist(twisted{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+	{"ignores Force", []string{"LeaseForce"}, withFaults(faulty{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
 		r.Force = false
 		return s.Acquire(ctx, r)
 	}})},
-	{"ignores Over", []string{"LeaseOver", "LeaseOverRace"}, twist(twisted{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+	{"ignores Over", []string{"LeaseOver", "LeaseOverRace"}, withFaults(faulty{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
 		r.Over = ""
 		return s.Acquire(ctx, r)
 	}})},
-	{"takes Over for Force", []string{"LeaseOver"}, twist(twisted{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+	{"takes Over for Force", []string{"LeaseOver"}, withFaults(faulty{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
 		r.Force = r.Force || r.Over != ""
 		return s.Acquire(ctx, r)
 	}})},
 	{"does not know a takeover again", []string{"LeaseAgain", "Linearizable"}, repeatsTakeovers("")},
 	{"makes a takeover again that was taken over", []string{"LeaseAgain", "LeaseLog", "Linearizable"}, repeatsTakeovers("taken over")},
 	{"remembers the newest lease alone", []string{"LeaseLog"}, repeatsTakeovers("old")},
-	{"gives a new fence for a renewal", []string{"LeaseRenew"}, twist(twisted{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+	{"gives a new fence for a renewal", []string{"LeaseRenew"}, withFaults(faulty{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
 		if r.Fence != "" {
 			if err := s.Release(ctx, r.Thread, r.Fence); err != nil {
 				return checkpoint.Lease{}, err
@@ -240,51 +240,51 @@ var brokenFull = []broken{
 		r.Fence = ""
 		return s.Acquire(ctx, r)
 	}})},
-	{"renews nothing", []string{"LeaseRenew"}, twist(twisted{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+	{"renews nothing", []string{"LeaseRenew"}, withFaults(faulty{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
 		if r.Fence != "" {
 			return checkpoint.Lease{Fence: r.Fence, TTL: r.TTL, Owner: "ann"}, nil
 		}
 		return s.Acquire(ctx, r)
 	}})},
-	{"releases for anybody", []string{"LeaseRelease", "LeaseForce"}, fencing(func(f *fences) twisted {
-		return twisted{release: func(s full, ctx context.Context, thread, _ string) error {
+	{"releases for anybody", []string{"LeaseRelease", "LeaseForce"}, fencing(func(f *fences) faulty {
+		return faulty{release: func(s full, ctx context.Context, thread, _ string) error {
 			return s.Release(ctx, thread, f.get(thread))
 		}}
 	})},
-	{"never releases", []string{"LeaseRelease", "FencesAreNew"}, twist(twisted{release: func(_ full, ctx context.Context, _, _ string) error { return ctx.Err() }})},
+	{"never releases", []string{"LeaseRelease", "FencesAreNew"}, withFaults(faulty{release: func(_ full, ctx context.Context, _, _ string) error { return ctx.Err() }})},
 	{"keeps the lease of a thread that was deleted", []string{"FencesStaySpent", "LeaseIsNoThread"}, keepsLeases},
 	{"counts its fences", []string{"FencesAreNew"}, countsFences},
-	{"tells of conflicts before fences", []string{"FencedBeforeAll"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+	{"reports conflicts before fences", []string{"FencedBeforeAll"}, withFaults(faulty{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 		if snap, err := s.Load(ctx, c.Key, 0); err == nil && snap.Head != c.Head && snap.ID != c.ID {
 			return &checkpoint.ConflictError{Key: c.Key, Want: c.Head, Head: snap.Head}
 		}
 		return s.Commit(ctx, c)
 	}})},
-	{"acknowledges a commit that is there to anybody", []string{"FencedBeforeAll", "LateWriter"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+	{"acknowledges a commit that is there to anybody", []string{"FencedBeforeAll", "LateWriter"}, withFaults(faulty{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 		if snap, err := s.Load(ctx, c.Key, 0); err == nil && snap.ID == c.ID && snap.Head == c.Seq() {
 			return nil
 		}
 		return s.Commit(ctx, c)
 	}})},
-	{"says nothing when the head should be dropped", []string{"DropNeverTheHead"}, twist(twisted{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
+	{"returns no error for a drop of the head", []string{"DropNeverTheHead"}, withFaults(faulty{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
 		d.Commits = slices.DeleteFunc(slices.Clone(d.Commits), func(n uint64) bool { return n == d.Head })
 		return s.Drop(ctx, d)
 	}})},
-	{"drops at any head", []string{"DropIsBoundToTheHead"}, twist(twisted{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
+	{"drops at any head", []string{"DropIsBoundToTheHead"}, withFaults(faulty{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
 		if snap, err := s.Load(ctx, d.Key, 0); err == nil {
 			d.Head = snap.Head
 		}
 		return s.Drop(ctx, d)
 	}})},
-	{"drops blobs only", []string{"Drop", "DropNeverTheHead", "Prune"}, twist(twisted{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
+	{"drops blobs only", []string{"Drop", "DropNeverTheHead", "Prune"}, withFaults(faulty{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
 		d.Commits = nil
 		return s.Drop(ctx, d)
 	}})},
-	{"drops commits only", []string{"DropBlobs"}, twist(twisted{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
+	{"drops commits only", []string{"DropBlobs"}, withFaults(faulty{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
 		d.Blobs = nil
 		return s.Drop(ctx, d)
 	}})},
-	{"drops whole runs of chunks", []string{"DropBlobs"}, twist(twisted{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
+	{"drops whole runs of chunks", []string{"DropBlobs"}, withFaults(faulty{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
 		for _, b := range d.Blobs {
 			for n := range 10 {
 				b.Chunk = n
@@ -293,7 +293,7 @@ var brokenFull = []broken{
 		}
 		return s.Drop(ctx, d)
 	}})},
-	{"drops every commit before the last that it should", []string{"Drop", "PruneRules"}, twist(twisted{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
+	{"drops every commit before the last that it should", []string{"Drop", "PruneRules"}, withFaults(faulty{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
 		if len(d.Commits) > 0 {
 			for n := range slices.Max(d.Commits) {
 				d.Commits = append(d.Commits, n+1)
@@ -301,15 +301,15 @@ var brokenFull = []broken{
 		}
 		return s.Drop(ctx, d)
 	}})},
-	{"keeps namespaces", []string{"DropNamespace", "PruneSubgraphs"}, twist(twisted{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
+	{"keeps namespaces", []string{"DropNamespace", "PruneSubgraphs"}, withFaults(faulty{drop: func(s full, ctx context.Context, d checkpoint.Drop) error {
 		d.All = false
 		return s.Drop(ctx, d)
 	}})},
-	{"ignores the time to live of commits", []string{"CommitTTL", "LaterTTL", "ExpireMany"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+	{"ignores the time to live of commits", []string{"CommitTTL", "LaterTTL", "ExpireMany"}, withFaults(faulty{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 		c.TTL = max(0, -c.TTL)
 		return s.Commit(ctx, c)
 	}})},
-	{"forgets the end of a thread with the next commit", []string{"LaterTTL"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+	{"forgets the end of a thread with the next commit", []string{"LaterTTL"}, withFaults(faulty{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 		err := s.Commit(ctx, c)
 		if err == nil && c.TTL == 0 {
 			err = s.Expire(ctx, c.Thread, 0)
@@ -317,45 +317,45 @@ var brokenFull = []broken{
 		return err
 	}})},
 	{"keeps the first end of a thread", []string{"LaterTTL"}, firstTTL},
-	{"takes never for now", []string{"ExpireNever"}, twist(twisted{expire: func(s full, ctx context.Context, thread string, ttl time.Duration) error {
+	{"takes never for now", []string{"ExpireNever"}, withFaults(faulty{expire: func(s full, ctx context.Context, thread string, ttl time.Duration) error {
 		if ttl == 0 {
 			return s.Delete(ctx, thread)
 		}
 		return s.Expire(ctx, thread, ttl)
 	}})},
-	{"lets nothing expire", []string{"Expire", "ExpiredIsWhollyGone", "ExpiredStartsAnew"}, twist(twisted{expire: func(s full, ctx context.Context, thread string, _ time.Duration) error {
+	{"lets nothing expire", []string{"Expire", "ExpiredIsWhollyGone", "ExpiredStartsAnew"}, withFaults(faulty{expire: func(s full, ctx context.Context, thread string, _ time.Duration) error {
 		return s.Expire(ctx, thread, 0)
 	}})},
-	{"lets an unknown thread expire", []string{"ExpireUnknown"}, twist(twisted{expire: func(s full, ctx context.Context, thread string, ttl time.Duration) error {
+	{"lets an unknown thread expire", []string{"ExpireUnknown"}, withFaults(faulty{expire: func(s full, ctx context.Context, thread string, ttl time.Duration) error {
 		if err := s.Expire(ctx, thread, ttl); !errors.Is(err, checkpoint.ErrNotFound) {
 			return err
 		}
 		return nil
 	}})},
 	{"lists threads that have expired", []string{"ExpiredInListings"}, func(s checkpoint.Store) checkpoint.Store { return &listsExpired{full: s.(full)} }},
-	{"puts nothing beside a commit", []string{"Beside", "BesideIsAtomic"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+	{"puts nothing beside a commit", []string{"Beside", "BesideIsAtomic"}, withFaults(faulty{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 		c.Pending = nil
 		return s.Commit(ctx, c)
 	}})},
-	{"keeps old entries beside a commit", []string{"Beside"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+	{"keeps old entries beside a commit", []string{"Beside"}, withFaults(faulty{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 		if old, err := s.Load(ctx, c.Key, 0); err == nil && old.Head == c.Head {
 			c.Pending = append(slices.Clone(old.Pending), c.Pending...)
 		}
 		return s.Commit(ctx, c)
 	}})},
-	{"ignores numbers", []string{"Numbers", "NumbersAgain", "HistoryWithGaps", "CopyBetweenStores"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+	{"ignores numbers", []string{"Numbers", "NumbersAgain", "HistoryWithGaps", "CopyBetweenStores"}, withFaults(faulty{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 		if c.Number > c.Head && c.Number < 1<<63 {
 			c.Number = 0
 		}
 		return s.Commit(ctx, c)
 	}})},
-	{"ignores labels", []string{"Labels", "LabelsInHistory", "LabelsInThreads"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+	{"ignores labels", []string{"Labels", "LabelsInHistory", "LabelsInThreads"}, withFaults(faulty{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 		if c.Check() == nil {
 			c.Labels = nil
 		}
 		return s.Commit(ctx, c)
 	}})},
-	{"takes any label", []string{"BadLabels"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+	{"takes any label", []string{"BadLabels"}, withFaults(faulty{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 		if c.Check() != nil {
 			c.Labels = nil
 		}
@@ -394,16 +394,16 @@ var brokenFull = []broken{
 		}
 		return true
 	}, true)},
-	{"finds all threads", []string{"LabelsInThreads"}, twist(twisted{threads: func(s full, ctx context.Context, q checkpoint.ThreadQuery) iter.Seq2[checkpoint.Snapshot, error] {
+	{"finds all threads", []string{"LabelsInThreads"}, withFaults(faulty{threads: func(s full, ctx context.Context, q checkpoint.ThreadQuery) iter.Seq2[checkpoint.Snapshot, error] {
 		q.Where = nil
 		return s.Threads(ctx, q)
 	}})},
-	{"lists namespaces in any order", []string{"Namespaces"}, twist(twisted{namespaces: func(s full, ctx context.Context, thread string) ([]string, error) {
+	{"lists namespaces in any order", []string{"Namespaces"}, withFaults(faulty{namespaces: func(s full, ctx context.Context, thread string) ([]string, error) {
 		list, err := s.Namespaces(ctx, thread)
 		slices.Reverse(list)
 		return list, err
 	}})},
-	{"gives every thread a root", []string{"Namespaces", "LeaseIsNoThread"}, twist(twisted{namespaces: func(s full, ctx context.Context, thread string) ([]string, error) {
+	{"gives every thread a root", []string{"Namespaces", "LeaseIsNoThread"}, withFaults(faulty{namespaces: func(s full, ctx context.Context, thread string) ([]string, error) {
 		list, err := s.Namespaces(ctx, thread)
 		if err == nil && !slices.Contains(list, "") {
 			list = append([]string{""}, list...)
@@ -434,7 +434,7 @@ var brokenFull = []broken{
 		slices.Reverse(s.Blobs)
 		return s
 	})},
-	{"drops a blob that it has instead of refusing it", []string{"BlobsAreWrittenOnce"}, twist(twisted{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+	{"drops a blob that it has instead of refusing it", []string{"BlobsAreWrittenOnce"}, withFaults(faulty{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 		err := s.Commit(ctx, c)
 		if err != nil && strings.Contains(err.Error(), "written once") {
 			c.Blobs = nil
@@ -445,7 +445,7 @@ var brokenFull = []broken{
 	{"cuts ids", []string{"SimilarIDs"}, func(s checkpoint.Store) checkpoint.Store {
 		return renames{s, func(k checkpoint.Key) checkpoint.Key { return key(k.Thread[:min(len(k.Thread), 255)], k.Namespace) }}
 	}},
-	{"ends a history at a gap", []string{"HistoryWithGaps"}, twist(twisted{history: func(s full, ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
+	{"ends a history at a gap", []string{"HistoryWithGaps"}, withFaults(faulty{history: func(s full, ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
 		last := uint64(0)
 		return func(yield func(checkpoint.Snapshot, error) bool) {
 			for snap, err := range s.History(ctx, k, q) {
@@ -456,20 +456,20 @@ var brokenFull = []broken{
 			}
 		}
 	}})},
-	{"ends a history after 1000 commits", []string{"LongHistory"}, twist(twisted{history: func(s full, ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
+	{"ends a history after 1000 commits", []string{"LongHistory"}, withFaults(faulty{history: func(s full, ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
 		if q.Limit == 0 {
 			q.Limit = 1000
 		}
 		return s.History(ctx, k, q)
 	}})},
-	{"counts pages from the head", []string{"HistoryByCursor"}, twist(twisted{history: func(s full, ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
+	{"counts pages from the head", []string{"HistoryByCursor"}, withFaults(faulty{history: func(s full, ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
 		if snap, err := s.Load(ctx, k, 0); err == nil && q.Before > 0 && snap.Head > 100 {
 			q.Before += snap.Head - 100
 		}
 		return s.History(ctx, k, q)
 	}})},
 	{"reads an old head", []string{"Linearizable"}, func(s checkpoint.Store) checkpoint.Store { return &oldHeads{full: s.(full)} }},
-	{"acknowledges what it refuses", []string{"OneWinner", "Linearizable", "PendingRaces"}, twist(twisted{
+	{"acknowledges what it refuses", []string{"OneWinner", "Linearizable", "PendingRaces"}, withFaults(faulty{
 		commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 			if err := s.Commit(ctx, c); !errors.Is(err, checkpoint.ErrConflict) {
 				return err
@@ -485,7 +485,7 @@ func keepsLeases(s checkpoint.Store) checkpoint.Store {
 	f := new(fences)
 	var mu sync.Mutex
 	now := map[string]string{} // what a fence has become
-	t := f.watching(twisted{
+	t := f.watching(faulty{
 		commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -513,7 +513,7 @@ func keepsLeases(s checkpoint.Store) checkpoint.Store {
 // countsFences begins again at 1 when a thread was deleted.
 func countsFences(s checkpoint.Store) checkpoint.Store {
 	n := map[string]int{}
-	return twisted{
+	return faulty{
 		full: s.(full),
 		acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
 			l, err := s.Acquire(ctx, r)
@@ -535,7 +535,7 @@ func repeatsTakeovers(when string) func(checkpoint.Store) checkpoint.Store {
 	return func(s checkpoint.Store) checkpoint.Store {
 		var mu sync.Mutex
 		known := map[string][]string{} // of a thread: the IDs that were granted, the newest last
-		return twisted{full: s.(full), acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+		return faulty{full: s.(full), acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			id, ids := r.ID, known[r.Thread]
@@ -555,7 +555,7 @@ func repeatsTakeovers(when string) func(checkpoint.Store) checkpoint.Store {
 // firstTTL ignores all times to live but the first.
 func firstTTL(s checkpoint.Store) checkpoint.Store {
 	seen := map[string]bool{}
-	return twisted{full: s.(full), commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+	return faulty{full: s.(full), commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 		if seen[c.Thread] {
 			c.TTL = 0
 		}
@@ -614,7 +614,7 @@ func (s *oldHeads) Load(ctx context.Context, k checkpoint.Key, seq uint64) (chec
 
 // loads changes what Load returns.
 func loads(change func(checkpoint.Snapshot) checkpoint.Snapshot) func(checkpoint.Store) checkpoint.Store {
-	return twist(twisted{load: func(s full, ctx context.Context, k checkpoint.Key, seq uint64) (checkpoint.Snapshot, error) {
+	return withFaults(faulty{load: func(s full, ctx context.Context, k checkpoint.Key, seq uint64) (checkpoint.Snapshot, error) {
 		snap, err := s.Load(ctx, k, seq)
 		if err != nil {
 			return snap, err
@@ -625,7 +625,7 @@ func loads(change func(checkpoint.Snapshot) checkpoint.Snapshot) func(checkpoint
 
 // filters searches histories by itself, and may limit them before.
 func filters(found func(labels, where map[string]string) bool, limitFirst bool) func(checkpoint.Store) checkpoint.Store {
-	return twist(twisted{history: func(s full, ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
+	return withFaults(faulty{history: func(s full, ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
 		asked := checkpoint.Query{Before: q.Before}
 		if limitFirst {
 			asked.Limit = q.Limit

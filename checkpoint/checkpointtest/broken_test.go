@@ -133,7 +133,7 @@ func (s *sharesLoads) Load(ctx context.Context, k checkpoint.Key, seq uint64) (c
 	return s.cache, err
 }
 
-// renames uses another key than it is told, and says nothing about it.
+// renames uses another key than that of the call, without an error.
 type renames struct {
 	checkpoint.Store
 	key func(checkpoint.Key) checkpoint.Key

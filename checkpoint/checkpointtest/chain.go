@@ -74,7 +74,7 @@ func (p *probe) scribe(k checkpoint.Key) *scribe {
 	return &scribe{probe: p, chain: chain, view: chain.State, key: k, run: "run 1"}
 }
 
-// record is what the next step says.
+// record is the record of the next step.
 func (s *scribe) record() *checkpoint.Record {
 	return &checkpoint.Record{
 		Graph: "g", Program: "p", Run: s.run, Origin: "o", Time: s.at, Source: checkpoint.Step, Turn: 1, Step: int(s.chain.Head()) + 1,
@@ -133,8 +133,8 @@ func (p *probe) state(s checkpoint.Store, k checkpoint.Key, seq uint64) string {
 	return string(text)
 }
 
-// book returns all there is in a thread: records, states, labels and entries, unsealed.
-func (p *probe) book(s checkpoint.Store, thread string) string {
+// contents returns all that a thread has, unsealed: records, states, labels and entries.
+func (p *probe) contents(s checkpoint.Store, thread string) string {
 	p.Helper()
 	var b strings.Builder
 	spaces, err := s.Namespaces(p.Context(), thread)
@@ -271,7 +271,7 @@ func chainDelta(p *probe) {
 		}
 		if i%13 == 0 || i > n-5 {
 			want := fmt.Sprintf(`{"count":0,"log":%s,"index":%s}`, asJSON(log), asJSON(index))
-			p.same("a log is its base and then each step's addition, in order; what stands beside the head is no part of it", p.state(p.store, k, uint64(i)+1), want)
+			p.same("a log is its base and then each step's addition, in order; pending writes are no part of it", p.state(p.store, k, uint64(i)+1), want)
 		}
 	}
 	for _, f := range s.chain.Record.Fields {

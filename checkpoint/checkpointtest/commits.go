@@ -26,7 +26,7 @@ func step(k checkpoint.Key, seq uint64) checkpoint.Commit {
 	}
 }
 
-// stored returns what Load says about c, when its blobs are the ones it refers to.
+// stored returns the snapshot that Load returns for c, if its blobs are those that it refers to.
 func stored(c checkpoint.Commit, head uint64, pending ...checkpoint.Entry) checkpoint.Snapshot {
 	return checkpoint.Snapshot{Key: c.Key, Seq: c.Seq(), Head: head, ID: c.ID, Labels: c.Labels, Header: c.Header, Refs: c.Refs, Blobs: c.Blobs, Pending: pending}
 }
@@ -77,9 +77,9 @@ func commitThenLoad(p *probe) {
 	want.Blobs = []checkpoint.Blob{c.Blobs[2], c.Blobs[0]}
 	p.same("Refs keep their order, Blobs follow it, and a field without a Ref is gone", p.load(k, 0), want)
 
-	bare := checkpoint.Commit{Key: k, ID: "attempt-3", Head: 2}
-	p.commit(bare)
-	p.same("a commit may be empty", p.load(k, 0), stored(bare, 3))
+	empty := checkpoint.Commit{Key: k, ID: "attempt-3", Head: 2}
+	p.commit(empty)
+	p.same("a commit may be empty", p.load(k, 0), stored(empty, 3))
 }
 
 func loadAtOlderCommits(p *probe) {

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestTheSuiteHoldsAll89RowsAnd45RulesOfItsOwn counts them in the table of doc.go: each row has rules that are there, or
-// says why it has none, and what no row names is our own.
-func TestTheSuiteHoldsAll89RowsAnd45RulesOfItsOwn(t *testing.T) {
+// TestSuite_HasAll89RowsAnd45RulesOfItsOwn reads the table of doc.go. Each row has rules that
+// exist, or the reason why it has none. A rule that no row names is our own.
+func TestSuite_HasAll89RowsAnd45RulesOfItsOwn(t *testing.T) {
 	text, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
@@ -42,8 +42,8 @@ func TestTheSuiteHoldsAll89RowsAnd45RulesOfItsOwn(t *testing.T) {
 	}
 }
 
-// conformance reads the table: how often each row is in it, and the rules that hold the rows. A line is
-// "put  1, 7-9  CommitThenLoad, Isolation", with or without the group, or goes on with words.
+// conformance reads the table. It returns how often each row is in it, and the rules of the rows. A
+// line is "put  1, 7-9  CommitThenLoad, Isolation", with or without the group, or continues a text.
 func conformance(t *testing.T, table string) (rows map[int]int, named map[string]bool) {
 	t.Helper()
 	rows, named = map[int]int{}, map[string]bool{}

@@ -19,13 +19,13 @@ func (p *probe) decided(thread string) string {
 	return strings.Trim(fmt.Sprintf("%s", all), "[]")
 }
 
-// Decisions stand beside the head until the next commit, which moves them into the list of the root: pruning,
-// branches, copies and exported files keep them.
+// Decisions are pending writes until the next commit moves them into the list of the root.
+// Pruning, branches, copies and exported files keep them.
 func decisions(p *probe) {
 	k := checkpoint.Key{Thread: "t"}
 	s := p.scribe(k)
 	want := ""
-	says := func(when string, thread string) {
+	check := func(when string, thread string) {
 		p.Helper()
 		if got := p.decided(thread); got != strings.TrimSpace(want) {
 			p.Errorf("rule: decisions stay with the thread\n%s: got %s, want %s", when, got, want)
@@ -39,30 +39,30 @@ func decisions(p *probe) {
 		}
 		s.chain.Pending = []checkpoint.Entry{e}
 		want += fmt.Sprint(i, " ")
-		says("beside the head", "t")
+		check("pending", "t")
 	}
 	s.chain.Decide(json.RawMessage(`"edit"`))
 	s.step(func(j *journal) { j.Log.Append("x") })
 	want = `"edit" 2 `
 	want = `0 1 ` + want
-	says("in the list", "t")
+	check("in the list", "t")
 	branch, err := checkpoint.OpenAt(p.Context(), p.store, k, journals(), 1)
 	p.done("an older commit is opened", err)
 	branch.Decide(json.RawMessage(`"branch"`))
 	rec := s.record()
 	p.done("a branch is committed", branch.Commit(p.Context(), "branch", rec, branch.State, make([]bool, 4)))
 	want += `"branch"`
-	says("on a branch", "t")
+	check("on a branch", "t")
 	if _, drops := p.store.(checkpoint.Dropper); drops {
 		p.done("the thread is pruned", checkpoint.Prune(p.Context(), p.store, "t", checkpoint.Keep{Last: 1}))
-		says("after pruning", "t")
+		check("after pruning", "t")
 	}
 	p.done("the thread is copied", checkpoint.Copy(p.Context(), p.store, "t", p.store, "copy"))
-	says("in the copy", "copy")
+	check("in the copy", "copy")
 	var file bytes.Buffer
 	p.done("the thread is exported", checkpoint.Export(p.Context(), p.store, "t", &file))
 	p.done("the file is imported", checkpoint.Import(p.Context(), p.store, "back", &file))
-	says("in the imported thread", "back")
+	check("in the imported thread", "back")
 	p.done("the thread is sealed anew", checkpoint.Reseal(p.Context(), p.store, "back", ""))
-	says("sealed anew", "back")
+	check("sealed anew", "back")
 }

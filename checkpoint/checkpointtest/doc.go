@@ -1,5 +1,5 @@
-// Package checkpointtest judges a checkpoint.Store. Every rule of the port is a
-// sub-test here, and a store that passes them all may stand under a run.
+// Package checkpointtest tests a checkpoint.Store. Every rule of the port is a sub-test here, and
+// runs may use a store that passes them all.
 //
 // A backend's whole test is one call, with a function that opens an empty store:
 //
@@ -18,7 +18,7 @@
 // demands them. The rules about time need a store that is a [Clock], and those about
 // damaged bytes one that is a [Damager] and a [Spoiler]: embed the store in a type of the
 // test that is. RunDurable is for stores that outlive their process, Bench measures, and
-// BenchBeside compares with a bare write of the same bytes. With [Long] in the
+// BenchBeside compares with a plain write of the same bytes. With [Long] in the
 // environment some rules take ten times as long.
 //
 // RunProcesses is for stores that many processes use at once: it starts the test's binary
@@ -34,9 +34,9 @@
 //		checkpointtest.RunProcesses(t, t.TempDir()+"/file", openAddress)
 //	}
 //
-// A failure says which rule was broken, what the store did and what it should have
-// done. Run under the race detector too: some rules are about slices that a store
-// must not keep, and about use by many goroutines.
+// A failure names the broken rule, what the store did and what it should have done. Run it under
+// the race detector too: some rules are about slices that a store must not retain, and about use by
+// many goroutines.
 //
 // The suite does not judge what a store cannot be asked through the port: whether a
 // commit survives a loss of power, what a lost reply does. A backend tests that beside
@@ -52,11 +52,11 @@
 //
 //	put            1, 7-9    CommitThenLoad, Isolation, Namespaces
 //	               2-4, 13   ChainValues, ChainVersions, LoadAtOlderCommits
-//	               5, 17     not offered: what a node has seen is no part of a commit here; what is due, and how far
-//	                         joins have come, is: ChainRecord
+//	               5, 17     not offered: a commit does not hold what a node has seen. It holds
+//	                         what is due, and the state of joins: ChainRecord
 //	               6, 16     ChainRecord, Labels
 //	               10-11     History, LoadAtOlderCommits, Isolation
-//	               12        ChainRecord; the parent is the commit before, or the one that the record names
+//	               12        ChainRecord; the parent is the commit before, or that of the record
 //	               14-15     ChainVersions, CommitThenLoad
 //	put_writes     18-24     Pending, PendingKeep, ChainRecord
 //	               25        ChainRecord
@@ -69,7 +69,7 @@
 //	               42-43     LabelsInHistory, ChainRecord
 //	               44-46     History, HistoryWithGaps, HistoryByCursor
 //	               47-48     LabelsInHistory
-//	               49        History: entries stand beside the head only
+//	               49        History: only the head has pending entries
 //	               51-53     LabelsInHistory, HostileLabels
 //	delete         54-58     Delete, DeleteAllNamespaces
 //	delete runs    59-65     DeleteRuns
@@ -77,7 +77,7 @@
 //	prune          74-81     Prune, PruneRules; 75 and 80 are a loop of the caller's
 //	delta          82-84     ChainDelta, BaseAndChunks
 //	               85-86, 89 ChainDelta
-//	               87        MissingBlobIsDamage: without its base a field is damaged, never smaller
+//	               87        MissingBlobIsDamage: a field without its base is damaged, not smaller
 //	               88        ChainSeed
 //
 // Also taken over: a bad thread id is refused (BadThreadIDs), and a field that was not

@@ -27,7 +27,7 @@ func (p *probe) grown(k checkpoint.Key, n int) []checkpoint.Commit {
 	return list
 }
 
-// whole returns what Load says about commit i of list when its log is whole.
+// whole returns the snapshot that Load returns for commit i of list if its log is whole.
 func whole(list []checkpoint.Commit, i int, head uint64) checkpoint.Snapshot {
 	want := stored(list[i], head)
 	want.Blobs = []checkpoint.Blob{list[i].Blobs[0]}

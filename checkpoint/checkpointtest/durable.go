@@ -33,7 +33,7 @@ func everythingStays(p *probe, reopen func()) {
 	keys := []checkpoint.Key{key("a"), key("a", "sub"), key("b"), key(hostile[7])}
 	for i, k := range keys {
 		p.commitSteps(k, 100)
-		p.put(k, 100, entry("t", "s", k.Thread), kept(entry("t", "kept", string(rune('0'+i)))))
+		p.put(k, 100, entry("t", "s", k.Thread), keeping(entry("t", "stays", string(rune('0'+i)))))
 	}
 	want, threads := p.dump(keys...), show(p.threads(checkpoint.ThreadQuery{}))
 	reopen()
@@ -64,9 +64,9 @@ func deletedStaysDeleted(p *probe, reopen func()) {
 func retryAfterRestart(p *probe, reopen func()) {
 	k := key("thread")
 	p.commitSteps(k, 2)
-	p.put(k, 2, kept(entry("t", "done", "first")))
+	p.put(k, 2, keeping(entry("t", "done", "first")))
 	reopen()
 	p.commit(step(k, 2))
-	p.put(k, 2, kept(entry("t", "done", "late")))
+	p.put(k, 2, keeping(entry("t", "done", "late")))
 	p.same("a retry after a restart changes nothing", p.load(k, 0), stored(step(k, 2), 2, entry("t", "done", "first")))
 }

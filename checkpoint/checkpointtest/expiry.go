@@ -83,13 +83,13 @@ func expire(p *probe) {
 func expireNever(p *probe) {
 	k := key("thread")
 	p.commit(lasting(time.Minute, step(k, 1)))
-	p.done("a thread can be kept", p.expirer().Expire(p.Context(), "thread", 0))
-	p.done("a thread can be kept twice", p.expirer().Expire(p.Context(), "thread", 0))
+	p.done("Expire with 0 makes a thread permanent", p.expirer().Expire(p.Context(), "thread", 0))
+	p.done("Expire with 0 may be repeated", p.expirer().Expire(p.Context(), "thread", 0))
 	p.advance(1000 * time.Hour)
-	p.there("a thread that is kept stays", step(k, 1))
-	p.done("a thread that was kept can expire", p.expirer().Expire(p.Context(), "thread", time.Minute))
+	p.there("a permanent thread stays", step(k, 1))
+	p.done("a permanent thread can expire again", p.expirer().Expire(p.Context(), "thread", time.Minute))
 	p.advance(2 * time.Minute)
-	p.gone("a thread that was kept can expire", k)
+	p.gone("a permanent thread can expire again", k)
 }
 
 func expireUnknown(p *probe) {

@@ -78,7 +78,7 @@ func oneWinner(p *probe) {
 				winners = append(winners, fmt.Sprintf("writer %d", w))
 				continue
 			}
-			p.conflicts("a writer who lost is told so", err, k, seq, seq+1)
+			p.conflicts("a writer that lost gets a conflict", err, k, seq, seq+1)
 		}
 		if won != 1 {
 			p.Fatalf("rule: of the writers who race for a number exactly one wins\n got: %d winners for commit %d\nwant: 1", won, seq+1)
@@ -105,7 +105,7 @@ func concurrentUse(p *probe) {
 	p.same("all threads are there", len(p.threads(checkpoint.ThreadQuery{})), writers+1)
 }
 
-// ownThread is a writer whom nobody disturbs.
+// ownThread is a writer that has its thread for itself.
 func (p *probe) ownThread(thread string, rounds uint64) {
 	k := key(thread)
 	for seq := uint64(1); seq <= rounds; seq++ {

@@ -32,7 +32,7 @@ func (p *probe) busy(rule string, r checkpoint.LeaseRequest, owner string) {
 	}
 	p.same("a BusyError names the thread and its owner", b.Thread+" of "+b.Owner, r.Thread+" of "+owner)
 	if b.Remaining <= 0 || b.Remaining > time.Minute {
-		p.Errorf("rule: a BusyError says how long the lease still runs\n got: %v\nwant: more than 0, at most a minute", b.Remaining)
+		p.Errorf("rule: a BusyError has the remaining time of the lease\n got: %v\nwant: more than 0, at most a minute", b.Remaining)
 	}
 }
 
@@ -95,7 +95,7 @@ func leaseRenew(p *probe) {
 	p.advance(2 * time.Second)
 	p.acquire(ask("thread", "bob"))
 	_, err := p.leaser().Acquire(p.Context(), r)
-	p.fenced("a lease that somebody else has taken cannot be renewed", err, "thread", "bob")
+	p.fenced("a lease that another owner has taken cannot be renewed", err, "thread", "bob")
 }
 
 func leaseRunsOut(p *probe) {
@@ -210,7 +210,7 @@ func leaseLog(p *probe) {
 	p.acquire(last)
 }
 
-// superseded complains when a request does more than to hear who has the thread now.
+// superseded checks that a request is refused and only learns which owner has the thread.
 func (p *probe) superseded(rule string, r checkpoint.LeaseRequest, owner string) {
 	p.Helper()
 	_, err := p.leaser().Acquire(p.Context(), r)
@@ -285,11 +285,11 @@ func fencedBeforeAll(p *probe) {
 	k := key("thread")
 	l := p.acquire(ask("thread", "ann"))
 	p.commit(with(l.Fence, step(k, 1)))
-	p.fenced("who has no lease does not learn of conflicts", p.store.Commit(p.Context(), step(k, 5)), "thread", "ann")
-	p.fenced("who has no lease is not told that the commit is done", p.store.Commit(p.Context(), step(k, 1)), "thread", "ann")
-	p.fenced("who has no lease does not learn of heads", p.store.Put(p.Context(), beside(k, 7, entry("t", "s", ""))), "thread", "ann")
+	p.fenced("a writer without a lease learns of no conflict", p.store.Commit(p.Context(), step(k, 5)), "thread", "ann")
+	p.fenced("a writer without a lease is refused though its commit is stored", p.store.Commit(p.Context(), step(k, 1)), "thread", "ann")
+	p.fenced("a writer without a lease learns of no head", p.store.Put(p.Context(), beside(k, 7, entry("t", "s", ""))), "thread", "ann")
 	p.commit(with(l.Fence, step(k, 1)))
-	p.conflicts("the owner is told of conflicts", p.store.Commit(p.Context(), with(l.Fence, step(k, 5))), k, 4, 1)
+	p.conflicts("the owner gets conflicts", p.store.Commit(p.Context(), with(l.Fence, step(k, 5))), k, 4, 1)
 	p.same("the same commit twice is one commit", seqs(p.history(k, checkpoint.Query{})), down(1, 1))
 }
 
@@ -351,7 +351,7 @@ func lateWriter(p *probe) {
 	bob := p.acquire(ask("thread", "bob"))
 	p.fenced("a late writer is refused although nothing has changed", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "bob")
 	p.fenced("the entries of a late writer are refused", p.store.Put(p.Context(), besideWith(ann.Fence, k, 1, entry("t", "s", "late"))), "thread", "bob")
-	p.fenced("a late writer is not told that its old commit is done", p.store.Commit(p.Context(), with(ann.Fence, step(k, 1))), "thread", "bob")
+	p.fenced("a late writer is refused though its old commit is stored", p.store.Commit(p.Context(), with(ann.Fence, step(k, 1))), "thread", "bob")
 	p.same("a late writer changes nothing", p.load(k, 0), stored(step(k, 1), 1))
 	p.commit(with(bob.Fence, step(k, 2)))
 	p.done("bob releases", p.leaser().Release(p.Context(), "thread", bob.Fence))

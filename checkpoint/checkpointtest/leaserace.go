@@ -84,7 +84,7 @@ func (p *probe) takeTurns(k checkpoint.Key, name string, rounds int) error {
 		r.Force = true
 		l, err := p.leaser().Acquire(p.Context(), r)
 		if errors.Is(err, checkpoint.ErrFenced) {
-			continue // the reply was lost, and meanwhile somebody else has taken the thread
+			continue // the reply was lost, and another writer has taken the thread since
 		}
 		if err != nil {
 			return err

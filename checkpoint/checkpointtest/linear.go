@@ -74,9 +74,9 @@ func (r register) next(d did, s saw) (bool, register) {
 	return s == saw{}, r
 }
 
-// taken says whether a thread could be taken like that. A request that was granted before is
-// the lease that it got, while that stands. One that is refused was granted, or is so now, and
-// who sent it hears of it when another one has the thread already.
+// taken reports whether a request for the lease could end like that. A repeated request returns the
+// lease that it got before, while that is valid. A refused request was granted, now or before, and
+// another writer has taken the thread since.
 func (r register) taken(d did, s saw) bool {
 	if s.Refused == "fenced" {
 		return r.fence != d.ID
@@ -84,7 +84,7 @@ func (r register) taken(d did, s saw) bool {
 	return s == saw{Fence: d.ID} && (r.fence == d.ID || !r.given.Has(d.ID))
 }
 
-// maybe returns the register after a call that nobody saw the end of.
+// maybe returns the register after a call whose result is unknown.
 func (r register) maybe(d did) register {
 	switch {
 	case d.What == "take" && !r.given.Has(d.ID):
@@ -102,14 +102,14 @@ var specification = porcupine.Model{
 	Step: func(state, input, output any) (bool, any) { return state.(register).next(input.(did), output.(saw)) },
 }
 
-// linearizable lets writers race for a few chains and looks whether all that they saw
-// can be told as one story, in which each call happens at once.
+// linearizable lets writers race for a few chains and checks that their histories are linearizable:
+// some order of the calls, in which each takes effect at once, explains all results.
 func linearizable(p *probe) {
 	for round := range 10 {
 		k := key(fmt.Sprint("thread ", round))
-		tellers := make([]*teller, 5)
-		for w := range tellers {
-			tellers[w] = &teller{number: w, leases: leases.in(p.store), calls: 30, call: func(d did) (saw, error) {
+		clients := make([]*client, 5)
+		for w := range clients {
+			clients[w] = &client{number: w, leases: leases.in(p.store), calls: 30, call: func(d did) (saw, error) {
 				s, err := do(p.Context(), p.store, k, d)
 				if s.Refused == "busy" {
 					err = errors.New("a store that one process uses is busy")
@@ -117,65 +117,65 @@ func linearizable(p *probe) {
 				return s, err
 			}}
 		}
-		p.oneStory(tellers, uint64(round))
+		p.raceClients(clients, uint64(round))
 	}
 }
 
-// maxUndecided is how many stories of a rule may stay without a judgement, since calls that overlap much, as on a busy
-// machine, and callers that were killed can be told in too many ways.
+// maxUndecided is how many histories of a rule may stay undecided. Calls that overlap much, as on a
+// busy machine, and callers that were killed allow too many orders to try all of them.
 const maxUndecided = 2
 
-// oneStory lets tellers race and judges what they tell.
-func (p *probe) oneStory(tellers []*teller, seed uint64) {
+// raceClients lets clients race and checks that their history is linearizable.
+func (p *probe) raceClients(clients []*client, seed uint64) {
 	p.Helper()
 	var clock atomic.Int64
-	for _, err := range atOnce(len(tellers), func(w int) error {
-		return tellers[w].tell(&clock, rand.New(rand.NewPCG(seed, uint64(w))))
+	for _, err := range atOnce(len(clients), func(w int) error {
+		return clients[w].run(&clock, rand.New(rand.NewPCG(seed, uint64(w))))
 	}) {
 		p.done("a call ends in one of the ways that the port names", err)
 	}
 	var all []porcupine.Operation
-	for _, t := range tellers {
-		all = append(all, t.story...)
+	for _, c := range clients {
+		all = append(all, c.history...)
 	}
 	got := porcupine.CheckOperationsTimeout(specification, all, 20*time.Second)
 	if got == porcupine.Unknown && p.undecided < maxUndecided {
 		p.undecided++
-		p.Logf("%d calls could be told in too many ways to look at all", len(all))
+		p.Logf("%d calls have too many possible orders to try all", len(all))
 		return
 	}
 	if got != porcupine.Ok {
-		p.Fatalf("rule: what racing writers see can be told as one story\n got: %s after %d calls\nwant: %s", got, len(all), porcupine.Ok)
+		p.Fatalf("rule: the history of racing writers is linearizable\n got: %s after %d calls\nwant: %s", got, len(all), porcupine.Ok)
 	}
 }
 
-// teller makes random calls and notes how they ended.
-type teller struct {
-	number int
-	leases bool // the store has them
-	calls  int
-	call   func(did) (saw, error)
-	story  []porcupine.Operation
+// client makes random calls and records how they ended.
+type client struct {
+	number  int
+	leases  bool // the store has them
+	calls   int
+	call    func(did) (saw, error)
+	history []porcupine.Operation
 }
 
-func (t *teller) tell(clock *atomic.Int64, random *rand.Rand) error {
+func (c *client) run(clock *atomic.Int64, random *rand.Rand) error {
 	var now saw      // what was seen last
 	var fence string // that this writer holds
 	var last did
-	for n := range t.calls {
-		d := did{What: "commit", Head: now.Head, ID: fmt.Sprintf("%d.%d", t.number, n), Fence: fence}
+	for n := range c.calls {
+		d := did{What: "commit", Head: now.Head, ID: fmt.Sprintf("%d.%d", c.number, n), Fence: fence}
 		switch dice := random.IntN(10); {
 		case dice < 2:
 			d = did{What: "load"}
 		case dice == 2 && (last.What == "commit" || last.What == "take"):
 			d = last // again, as if the reply had been lost
-		case dice == 3 && t.leases:
+		case dice == 3 && c.leases:
 			d = did{What: "take", ID: checkpoint.NewFence()}
 		case dice == 4 && fence != "":
 			d = did{What: "release", Fence: fence}
 		}
 		begin := clock.Add(1)
-		s, err := t.call(d)
+		s, err := c.call(d)
 		if err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (t *teller) tell(clock *atomic.Int64, random *rand.Rand) error {
 		if s.Refused == "unknown" {
 			end = math.MaxInt64 // it may still happen
 		}
-		t.story = append(t.story, porcupine.Operation{ClientId: t.number, Input: d, Call: begin, Output: s, Return: end})
+		c.history = append(c.history, porcupine.Operation{ClientId: c.number, Input: d, Call: begin, Output: s, Return: end})
 		fence, now = after(d, s, fence, now)
 		last = d
 	}
@@ -223,8 +223,8 @@ func do(ctx context.Context, store checkpoint.Store, k checkpoint.Key, d did) (s
 	return endOf(saw{}, store.Commit(ctx, written(k, d)))
 }
 
-// written is a commit of which every part says which one it is. Every other one has no
-// fields, so that nothing but its head speaks against it.
+// written returns a commit whose parts all hold its id. Every second commit has no fields, so that
+// only the head can refuse it.
 func written(k checkpoint.Key, d did) checkpoint.Commit {
 	c := checkpoint.Commit{Key: k, ID: d.ID, Head: d.Head, Fence: d.Fence, Header: []byte("header of " + d.ID)}
 	for _, field := range parts(d.ID) {

@@ -66,7 +66,7 @@ func historyWhileWriting(p *probe) {
 		if len(got)%10 == 0 {
 			p.commit(step(k, n+1+uint64(len(got)/10)))
 		}
-		p.same("history says what the commit says", snap.ID, p.load(k, snap.Seq).ID)
+		p.same("history has the id of the commit", snap.ID, p.load(k, snap.Seq).ID)
 		got = append(got, snap)
 	}
 	p.same("a growing history shows each older commit once, and no newer one", seqs(got), down(n, 1))

@@ -35,7 +35,7 @@ func likeTheModel(p *probe) {
 	})
 }
 
-// machine has a store and its twin. Its methods are named for what they do to both.
+// machine has a store and its model. Its methods are named for what they do to both.
 type machine struct {
 	probe
 	t      *rapid.T

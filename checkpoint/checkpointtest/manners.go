@@ -72,7 +72,7 @@ func cancelledContext(p *probe) {
 func afterClose(p *probe) {
 	k := key("thread")
 	p.commitSteps(k, 1)
-	p.done("Close of a store that nobody uses succeeds", p.store.Close())
+	p.done("Close of a store without calls succeeds", p.store.Close())
 	for name, err := range p.each(p.Context(), k) {
 		p.fails(name+" of a closed store returns ErrClosed", err, checkpoint.ErrClosed)
 	}

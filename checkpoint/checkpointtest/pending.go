@@ -13,7 +13,8 @@ func beside(k checkpoint.Key, head uint64, entries ...checkpoint.Entry) checkpoi
 	return checkpoint.Pending{Key: k, Head: head, Entries: entries}
 }
 
-func kept(e checkpoint.Entry) checkpoint.Entry {
+// keeping returns an entry with Keep.
+func keeping(e checkpoint.Entry) checkpoint.Entry {
 	e.Keep = true
 	return e
 }
@@ -37,9 +38,9 @@ func pendingEntries(p *probe) {
 func pendingKeep(p *probe) {
 	k := key("thread")
 	p.commitSteps(k, 1)
-	p.put(k, 1, kept(entry("t", "done", "first")), entry("t", "note", "first"))
-	p.put(k, 1, kept(entry("t", "done", "late")), kept(entry("t", "note", "late")), kept(entry("t", "new", "first")))
-	p.same("an entry with Keep stays away when its place is taken, whoever took it", p.load(k, 0),
+	p.put(k, 1, keeping(entry("t", "done", "first")), entry("t", "note", "first"))
+	p.put(k, 1, keeping(entry("t", "done", "late")), keeping(entry("t", "note", "late")), keeping(entry("t", "new", "first")))
+	p.same("an entry with Keep is dropped when its place is taken, with Keep or without", p.load(k, 0),
 		stored(step(k, 1), 1, entry("t", "done", "first"), entry("t", "new", "first"), entry("t", "note", "first")))
 
 	p.put(k, 1, entry("t", "done", "replaced"))
@@ -47,7 +48,7 @@ func pendingKeep(p *probe) {
 		stored(step(k, 1), 1, entry("t", "done", "replaced"), entry("t", "new", "first"), entry("t", "note", "first")))
 
 	p.commit(step(k, 2))
-	p.put(k, 2, kept(entry("t", "done", "1")), kept(entry("t", "done", "2")), entry("u", "done", "1"), entry("u", "done", "2"))
+	p.put(k, 2, keeping(entry("t", "done", "1")), keeping(entry("t", "done", "2")), entry("u", "done", "1"), entry("u", "done", "2"))
 	p.same("entries of one call are put in their order", p.load(k, 0),
 		stored(step(k, 2), 2, entry("t", "done", "1"), entry("u", "done", "2")))
 }

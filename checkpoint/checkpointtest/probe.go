@@ -17,7 +17,7 @@ type probe struct {
 	testing.TB
 	store checkpoint.Store
 
-	undecided int // stories of this rule that were not judged
+	undecided int // histories of this rule that were not decided
 }
 
 // same complains, and goes on, when got and want do not look the same.

@@ -15,10 +15,10 @@ import (
 // processes: thousands of kills instead of a few.
 const Soak = "WEFT_SOAK"
 
-// RunProcesses judges a store that many processes use at once: what eight of them see who
-// race for a thread is one story, and one that is killed with SIGKILL in the middle of a
-// call leaves the thread as it was, or with all of its work. address names a store that is
-// empty; open opens it here and, by Worker, in the processes.
+// RunProcesses tests a store that many processes use at once. The history of eight processes that
+// race for a thread is linearizable. A process that is killed with SIGKILL in the middle of a call
+// leaves the thread as it was, or with all of its work. The address names an empty store; open
+// opens it here and, by Worker, in the processes.
 func RunProcesses(t *testing.T, address string, open Opener) {
 	for _, r := range processRules {
 		t.Run(r.name, func(t *testing.T) {
@@ -87,24 +87,24 @@ func (f *fleet) storm(kills int) {
 // thread lets the processes work on one thread and judges what they saw and left.
 func (f *fleet) thread(name string, seed uint64, killAfter func(*rand.Rand) time.Duration) {
 	f.Helper()
-	tellers := make([]*teller, len(f.workers))
+	clients := make([]*client, len(f.workers))
 	for i, w := range f.workers {
 		dice := rand.New(rand.NewPCG(seed, uint64(1000+i)))
-		tellers[i] = &teller{number: i, leases: seed%2 == 1 && leases.in(f.store), calls: 20, call: func(d did) (saw, error) {
+		clients[i] = &client{number: i, leases: seed%2 == 1 && leases.in(f.store), calls: 20, call: func(d did) (saw, error) {
 			return w.do(order{name, d}, killAfter(dice))
 		}}
 	}
-	f.oneStory(tellers, seed)
-	f.audit(key(name), tellers)
+	f.raceClients(clients, seed)
+	f.audit(key(name), clients)
 }
 
-// audit reads a whole chain: it has every commit that was acknowledged, once, and none
-// that nobody made.
-func (f *fleet) audit(k checkpoint.Key, tellers []*teller) {
+// audit reads a whole chain: it has every acknowledged commit once, and no commit that no client
+// made.
+func (f *fleet) audit(k checkpoint.Key, clients []*client) {
 	f.Helper()
 	made, acked := map[string]bool{}, map[string]uint64{}
-	for _, t := range tellers {
-		for _, op := range t.story {
+	for _, t := range clients {
+		for _, op := range t.history {
 			d, s := op.Input.(did), op.Output.(saw)
 			switch {
 			case s.Refused == "unknown":
@@ -120,7 +120,7 @@ func (f *fleet) audit(k checkpoint.Key, tellers []*teller) {
 	at := map[string]uint64{}
 	for _, snap := range list {
 		if at[snap.ID] != 0 || !made[snap.ID] {
-			f.Errorf("rule: a commit is in the chain once, and somebody made it\n got: %q at %d and %d, made: %t", snap.ID, at[snap.ID], snap.Seq, made[snap.ID])
+			f.Errorf("rule: a commit is in the chain once, and a client made it\n got: %q at %d and %d, made: %t", snap.ID, at[snap.ID], snap.Seq, made[snap.ID])
 		}
 		at[snap.ID] = snap.Seq
 		if err := checkWhole(f.load(k, snap.Seq)); err != nil {
@@ -134,7 +134,7 @@ func (f *fleet) audit(k checkpoint.Key, tellers []*teller) {
 	f.commits.Add(int64(len(list)))
 }
 
-// end ends the processes and says what was done.
+// end ends the processes and logs what was done.
 func (f *fleet) end(what string) {
 	for _, w := range f.workers {
 		w.end()

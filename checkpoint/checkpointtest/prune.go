@@ -21,7 +21,7 @@ func pruneThread(p *probe) {
 	for _, thread := range []string{"a", "b", "stays"} {
 		p.library(thread)
 	}
-	stays := p.book(p.store, "stays")
+	stays := p.contents(p.store, "stays")
 	heads := map[string]string{}
 	for _, ns := range []string{"", "child:1", "child:1|inner:2"} {
 		heads[ns] = p.state(p.store, key("a", ns), 0)
@@ -38,7 +38,7 @@ func pruneThread(p *probe) {
 			p.same("the newest keeps its values", p.state(p.store, k, 0), want)
 		}
 	}
-	p.same("other threads stay as they are", p.book(p.store, "stays"), stays)
+	p.same("other threads stay as they are", p.contents(p.store, "stays"), stays)
 	p.prune("unknown", checkpoint.Keep{})
 	p.prune("a", checkpoint.Keep{Last: 1})
 	s := p.scribe(key("a"))
@@ -111,7 +111,7 @@ func pruneSubgraphs(p *probe) {
 		want = append(want, "sub:"+id(n), "sub:"+id(n)+"#2", "sub:"+id(n)+"|in|ner:"+id(100+n))
 	}
 	want = append([]string{"", "notes:by hand"}, want...)
-	p.same("the subgraphs of tasks that a kept commit has before it stay, and what is no subgraph", fmt.Sprintf("%q", p.namespaces("thread")), fmt.Sprintf("%q", want))
+	p.same("the subgraphs of tasks of the commits that stay are not pruned, nor is a namespace that is no subgraph", fmt.Sprintf("%q", p.namespaces("thread")), fmt.Sprintf("%q", want))
 	p.same("what stays of a subgraph is pruned by the same rules", len(p.history(key("thread", "sub:"+id(5)), checkpoint.Query{})), 2)
 }
 
@@ -125,7 +125,7 @@ func pruneWhileWriting(p *probe) {
 	wg.Go(func() {
 		for {
 			if err := checkpoint.Prune(p.Context(), p.store, "thread", checkpoint.Keep{Last: 3}); err != nil {
-				p.Errorf("rule: a prune waits for nobody and disturbs nobody\n got: %v\nwant: no error", err)
+				p.Errorf("rule: a prune waits for no writer and fails no call\n got: %v\nwant: no error", err)
 				return
 			}
 			select {
@@ -156,7 +156,7 @@ func deleteRuns(p *probe) {
 		}
 		p.done("entries are stored", s.chain.Put(p.Context(), []checkpoint.Entry{entry("t", "result", `1`)}))
 	}
-	other, before := p.book(p.store, "other"), p.book(p.store, "thread")
+	other, before := p.contents(p.store, "other"), p.contents(p.store, "thread")
 	want := p.state(p.store, k, 6)
 	del := func(runs ...string) {
 		p.done(fmt.Sprintf("runs %q can be taken back", runs), checkpoint.DeleteRuns(p.Context(), p.store, "thread", runs...))
@@ -172,7 +172,7 @@ func deleteRuns(p *probe) {
 	}
 	del()
 	del("unknown")
-	p.same("no runs, and unknown runs, change nothing", p.book(p.store, "thread"), before)
+	p.same("no runs, and unknown runs, change nothing", p.contents(p.store, "thread"), before)
 	del("run 3")
 	for _, k := range []checkpoint.Key{k, sub} {
 		p.same("the commits of a run are gone, in every namespace, and the state before it is the newest", runsOf(k), "1112211")
@@ -182,7 +182,7 @@ func deleteRuns(p *probe) {
 	del("run 2")
 	p.same("the commits of a run in the past are gone", runsOf(k), "11111")
 	p.same("the others keep their values", p.state(p.store, k, 6), want)
-	p.same("other threads stay as they are", p.book(p.store, "other"), other)
+	p.same("other threads stay as they are", p.contents(p.store, "other"), other)
 	s := p.scribe(k)
 	s.run = "run 4"
 	s.steps(2)

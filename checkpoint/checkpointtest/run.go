@@ -98,7 +98,7 @@ var pendingRules = []rule{
 	// Requirement: ErrConflict: nothing was written
 	{"PendingBelongsToHead", pendingBelongsToHead, nil},
 	{"PendingRaces", pendingRaces, nil},
-	{"Beside", besideTheHead, nil},
+	{"Beside", pendingOfCommit, nil},
 	{"BesideIsAtomic", besideIsAtomic, nil},
 }
 

@@ -98,7 +98,7 @@ func openSound(testing.TB) checkpoint.Store { return newSound() }
 
 func (b broken) open(testing.TB) checkpoint.Store { return b.store(newSound()) }
 
-// watch stands still until it is moved.
+// watch is a clock that only Advance moves.
 type watch struct {
 	mu  sync.Mutex
 	now time.Time
@@ -142,8 +142,8 @@ func TestModelCatchesBrokenStores(t *testing.T) {
 	}
 }
 
-// caught reports whether the model complains of a broken store. Under the race detector it tries few
-// histories at a time, so it tries with more seeds, which are the same in each run of the test.
+// caught reports whether the model complains of a broken store. Under the race detector it tries
+// few histories at a time, so it tries more seeds. The seeds are the same in each run.
 func caught(t *testing.T, b broken) bool {
 	t.Helper()
 	defer flag.Set("rapid.seed", flag.Lookup("rapid.seed").Value.String())

@@ -24,8 +24,8 @@ type Value struct {
 	Set  func(data []byte) error // stores other bytes in its place
 }
 
-// spoiltValues flips bits of each stored value, and cuts it: what is read then is what
-// was there, or an error that says what happened. With Soak it is each bit, and each length.
+// spoiltValues flips bits of each stored value, and cuts it: a read then returns
+// what was there, or an error that describes the damage. With Soak it tries each bit and length.
 func spoiltValues(p *probe) {
 	k := key("thread")
 	s := p.scribe(k)

@@ -60,11 +60,11 @@ func emptyValues(p *probe) {
 	p.same("a value of no bytes is a value", p.load(k, 0), stored(c, 1, entry("", "", "")))
 	p.commit(step(k, 2))
 	p.same("a value of no bytes stays", p.load(k, 1), stored(c, 2))
-	bare := checkpoint.Commit{Key: k, ID: "bare", Head: 2}
-	p.commit(bare)
-	p.same("nothing is nothing", p.load(k, 0), stored(bare, 3))
+	empty := checkpoint.Commit{Key: k, ID: "empty", Head: 2}
+	p.commit(empty)
+	p.same("nothing is nothing", p.load(k, 0), stored(empty, 3))
 	p.put(k, 3, checkpoint.Entry{Task: "t", Slot: "s"})
-	p.same("an entry without data is an entry", p.load(k, 0), stored(bare, 3, entry("t", "s", "")))
+	p.same("an entry without data is an entry", p.load(k, 0), stored(empty, 3, entry("t", "s", "")))
 }
 
 func everyByteEverywhere(p *probe) {

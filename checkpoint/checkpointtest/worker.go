@@ -50,7 +50,7 @@ type (
 	}
 )
 
-// work does what it is told until the orders end.
+// work executes orders until they end.
 func work(open Opener, address string, orders io.Reader, reports io.Writer) error {
 	ctx := context.Background()
 	store, err := open(ctx, address)

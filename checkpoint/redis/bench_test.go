@@ -41,8 +41,8 @@ func step(thread string, seq int) checkpoint.Commit {
 	}
 }
 
-// BenchmarkOldBesideNew commits to a thread of 10,000 commits and to a new one in turns, so that what the machine
-// does meanwhile it does to both.
+// BenchmarkOldBesideNew commits to a thread of 10,000 commits and to a new one in turns, so the
+// load of the machine is the same for both.
 func BenchmarkOldBesideNew(b *testing.B) {
 	s := start(b, "--appendonly", "yes", "--appendfsync", "everysec")
 	store := storeOf(b, s.quick(b), redis.Config{Prefix: "bench"})

@@ -23,24 +23,24 @@ const (
 	busBlock = time.Second // how long a pump waits in the server for the next event
 )
 
-// Bus is a topic.Bus that all processes share which use the same server and prefix.
+// Bus is a topic.Bus for all processes that use the same server and prefix.
 //
-// A topic is a stream, and not a channel of Redis's pub/sub, so that a follower stands at a
-// position: what is published while his connection is lost is there when it is back. One
-// connection waits for news of a topic, however many follow it in this process.
+// A topic is a stream, not a channel of Redis's pub/sub, so each follower has a position. An event
+// that is published while the follower's connection is lost is delivered after it is back. One
+// connection waits for the events of a topic for all followers in this process.
 type Bus struct {
 	store *Store
 	keep  int
 
 	mu    sync.Mutex
-	pumps map[string]*pump // of the topics that somebody follows
+	pumps map[string]*pump // of the topics that have followers
 }
 
 var _ topic.Bus = (*Bus)(nil)
 
-// Bus returns a bus that keeps at least the newest keep events of each topic, and about a
-// hundred more; 0 means 10,000. It lasts until the Store is closed. A call that writes or
-// asks goes on trying for Config.RetryFor; a follower goes on until his context ends.
+// Bus returns a bus that stores at least the newest keep events of each topic, and about a hundred
+// more; 0 means 10,000. The bus is usable until the Store is closed. Publish and Last retry for
+// Config.RetryFor; a follower retries until its context ends.
 func (s *Store) Bus(keep int) *Bus {
 	if keep <= 0 {
 		keep = 10_000
@@ -137,8 +137,8 @@ func (f *follower) run(ctx context.Context) error {
 	}
 }
 
-// lost looks whether the topic now stands before the follower's position, since the server
-// has lost it, and then begins anew.
+// lost checks whether the server has lost the topic, so that its last event is before the
+// follower's position. If so, the follower starts again at the first event.
 func (f *follower) lost(ctx context.Context) error {
 	last, err := f.bus.Last(ctx, f.name)
 	if err != nil && f.bus.store.passes(err) {
@@ -277,7 +277,7 @@ func (b *Bus) leave(p *pump) {
 	p.readers--
 }
 
-// stops reports whether nobody reads any more, and if so takes the pump off.
+// stops reports whether no reader is left, and if so removes the pump.
 func (p *pump) stops() bool {
 	p.bus.mu.Lock()
 	defer p.bus.mu.Unlock()
@@ -331,7 +331,7 @@ func (p *pump) ask() (uint64, error) {
 	return p.bus.Last(context.Background(), p.name)
 }
 
-// tell wakes those who wait.
+// notify sets the newest position, or the error, and wakes all followers that wait.
 func (p *pump) notify(last uint64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -343,7 +343,7 @@ func (p *pump) notify(last uint64, err error) {
 	p.news = make(chan struct{})
 }
 
-// listen returns a channel that is closed when the topic stands elsewhere. A nil pump has none.
+// listen returns a channel that is closed when the topic has a new event. A nil pump has none.
 func (p *pump) listen() (news <-chan struct{}, err error) {
 	if p == nil {
 		return nil, nil

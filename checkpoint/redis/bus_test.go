@@ -98,7 +98,8 @@ func TestListenerLearnsThatTheServerLostTheTopic(t *testing.T) {
 	}
 }
 
-// TestASlowServerDoublesNoEvent keeps the server at work for longer than a caller waits who sends a command himself.
+// TestASlowServerDoublesNoEvent blocks the server for longer than a caller waits that sends its
+// command itself.
 func TestASlowServerDoublesNoEvent(t *testing.T) {
 	s, prefix := common(t)
 	bus := storeOf(t, s.quick(t), redis.Config{Prefix: prefix}).Bus(0)
@@ -180,7 +181,7 @@ func TestListenersEndWithTheStore(t *testing.T) {
 	wantError(t, "a listener ends with the store", <-ended, checkpoint.ErrClosed)
 	wantError(t, "a closed store publishes nothing", bus.Publish(t.Context(), "a", nil), checkpoint.ErrClosed)
 	for _, err := range bus.Follow(t.Context(), "a", 0) {
-		wantError(t, "nobody follows a closed store", err, checkpoint.ErrClosed)
+		wantError(t, "a closed store cannot be followed", err, checkpoint.ErrClosed)
 	}
 }
 
@@ -191,7 +192,7 @@ func TestListenerOfAForeignKeyIsNotified(t *testing.T) {
 	rounds := 0
 	for _, err := range bus.Follow(t.Context(), "a", 0) {
 		rounds++
-		wantError(t, "a key of somebody else ends the loop", err, checkpoint.ErrUnavailable, "belongs to another program")
+		wantError(t, "a key of another program ends the loop", err, checkpoint.ErrUnavailable, "belongs to another program")
 	}
 	if rounds != 1 {
 		t.Errorf("got %d rounds, want 1", rounds)
@@ -199,7 +200,7 @@ func TestListenerOfAForeignKeyIsNotified(t *testing.T) {
 	s.do(t, "del", prefix+":b:{a}")
 	s.do(t, "xadd", prefix+":b:{a}", "7-7", "k", "v")
 	for _, err := range bus.Follow(t.Context(), "a", 0) {
-		wantError(t, "an entry of somebody else ends the loop", err, checkpoint.ErrCorrupt, `topic "a"`, "7-7")
+		wantError(t, "an entry of another program ends the loop", err, checkpoint.ErrCorrupt, `topic "a"`, "7-7")
 	}
 	wantError(t, "an event has a limit", storeOf(t, s.quick(t), redis.Config{MaxBytes: 10}).Bus(0).Publish(t.Context(), "a", make([]byte, 11)), checkpoint.ErrTooLarge, `topic "a"`)
 }

@@ -52,7 +52,7 @@ func (s *Store) ask(ctx context.Context, key string, args ...any) (any, error) {
 	return c.run(ctx)
 }
 
-// tell runs a plain command that writes, and may be repeated.
+// notify runs a plain command that writes and may be repeated.
 func (s *Store) notify(ctx context.Context, key string, args ...any) (any, error) {
 	c := call{store: s, key: key, args: args, size: sizeOf(args), writes: true}
 	return c.run(ctx)
@@ -171,8 +171,8 @@ func (c *call) try(ctx context.Context) (any, error) {
 	return c.result(j.cmd)
 }
 
-// wait reports whether a job was done before the context ended and the time was over. What a
-// job waits to be sent, while others on its lane get replies, does not count.
+// wait reports whether a job was done before the context ended and the time was over. The
+// time before a job is sent does not count while other jobs of its pipeline get replies.
 func (c *call) wait(ctx context.Context, j *job) bool {
 	waiting, begin := c.budget.Wait(), time.Now()
 	for last := c.until(); ; {
@@ -214,7 +214,7 @@ func (c *call) result(cmd *redis.Cmd) (any, error) {
 }
 
 // sendMyself makes the round trip on the caller's goroutine. It reports false when
-// somebody else must: the lane is not free, or the server did not answer in time.
+// the pipeline must send it: the pipeline is busy, or the server did not answer in time.
 func (c *call) sendMyself(ctx context.Context, l *pipeline) (reply any, err error, done bool) {
 	if !c.store.enter() {
 		return nil, c.closed(), true
@@ -273,7 +273,7 @@ func (c *call) command() []any {
 	return append(words, c.args...)
 }
 
-// start puts jobs on their lane. It reports false when the store is closed.
+// start puts jobs on their pipeline. It reports false when the store is closed.
 func (s *Store) start(l *pipeline, jobs ...*job) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 )
 
 // Commit implements checkpoint.Store. It returns when the server has acknowledged the
-// commit; how much that is worth, Doctor says.
+// commit. Doctor reports how durable an acknowledged commit is.
 func (s *Store) Commit(ctx context.Context, c checkpoint.Commit) error {
 	if err := check(&c); err != nil {
 		return err

@@ -14,8 +14,8 @@
 //
 // The nouns are few. A thread is one key, a hash: whatever there is of it expires, moves,
 // is evicted and is deleted at once, never in part. A call is one script on that key, and one
-// round trip: a commit, a load with all blobs and entries, a put. A lane is the way to one
-// server; calls that come while its pipelines are on their way share the next one.
+// round trip: a commit, a load with all blobs and entries, a put. A pipeline
+// sends to one server; calls that come while its batches are under way share the next batch.
 //
 // # What it promises
 //
@@ -24,7 +24,8 @@
 //  2. How long an acknowledged commit lasts is up to the server. With appendfsync always it
 //     survives a kill of the server; with everysec the last second or two may be lost,
 //     and with a failover what the replica had not got. Then the thread is at an earlier
-//     commit, whole, and a conflict names it. [Store.Doctor] says what your server is set to.
+//     commit, whole, and a conflict names it. [Store.Doctor] reports the
+//     settings of your server.
 //  3. A reply that is lost is asked for again. A call knows its own work, so a commit is
 //     made once however often the connection breaks, and is acknowledged even when others
 //     have gone on since. What cannot be settled within Config.RetryFor is an
@@ -34,7 +35,7 @@
 //  5. Servers that load, change their master, or are cut off are waited for, for as long as
 //     Config.RetryFor. What will not get better is an error at once: ErrFull for a server
 //     without memory, ErrUnavailable for a wrong password, missing rights or a key that
-//     is somebody else's.
+//     belongs to another program.
 //  6. Leases run by the server's clock. No order depends on any clock.
 //  7. Ids may be any text: no id reaches another's key, and none is a pattern.
 //
@@ -45,26 +46,26 @@
 // moves in one piece: prune threads that grow for ever. History filters labels in this
 // process, page by page.
 //
-// The list of threads is an index beside them, and a hint: it is mended when it is met
-// to be wrong. In a cluster a thread and the index lie on different nodes, so a thread whose
-// first commit just succeeded may be missing until its 64th if that other node was down.
+// The list of threads is an index beside them, and a hint: it is repaired when it is found to be
+// wrong. In a cluster a thread and the index lie on different nodes. If the node of the index was
+// down at a thread's first commit, the list may lack the thread until its 64th commit.
 //
 // # Long-term memory
 //
 // [Store.Memory] is a memory.Store under the same prefix: items across threads, with search.
-// scripts/memory_common.lua says how a namespace lies in its three keys.
+// scripts/memory_common.lua describes the three keys of a namespace.
 //
 // # Speed
 //
-// On the machine where this was written, over loopback and with appendfsync everysec, a
-// commit with 1.4 KB takes about 1.7 times as long as a SET of the same bytes, and 64
-// writers make about as many; BenchmarkCommitBesideSet measures both in turns. For a
-// single writer that needs a client that can be held to deadlines, as OpenURL makes it:
+// Measured over loopback with appendfsync everysec, a commit of 1.4 KB takes about 1.7 times as
+// long as a SET of the same bytes. With 64 writers both have about the same throughput.
+// BenchmarkCommitBesideSet measures both in turns. The ratio of a single writer needs a client
+// that honours deadlines, as OpenURL makes it:
 // ContextTimeoutEnabled and no retries of its own (MaxRetries -1).
 //
 // # Layout
 //
-// The key of a thread is the prefix and, in braces, its id, or a hash of it when the id is
-// long or has signs that mean something to Redis. scripts/common.lua lists the fields. The
-// field @ has the layout's version and the whole id. The index is in sixteen sorted sets.
+// The key of a thread is the prefix and, in braces, its id. An id that is long or has special
+// characters of Redis is replaced by a hash. scripts/common.lua lists the fields. The field @ has
+// the layout's version and the whole id. The index is in sixteen sorted sets.
 package redis

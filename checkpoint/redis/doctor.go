@@ -16,7 +16,7 @@ import (
 )
 
 // Doctor implements checkpoint.Examiner. It reads INFO, TIME and CONFIG of each master, and
-// says which of them it may not.
+// reports those that the user may not run.
 func (s *Store) Doctor(ctx context.Context) ([]checkpoint.Finding, error) {
 	until := time.Now().Add(s.cfg.RetryFor)
 	err := s.apart(ctx, until, func(ctx context.Context) error {
@@ -57,7 +57,8 @@ func (s *Store) Doctor(ctx context.Context) ([]checkpoint.Finding, error) {
 	return all, nil
 }
 
-// aside runs f for as long as ctx lasts and until a time. The context of f ends at that time.
+// apart runs f on a goroutine of its own, for as long as ctx lasts and until a time. The context of
+// f ends at that time.
 func (s *Store) apart(ctx context.Context, until time.Time, f func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return ended(ctx, false, nil)
@@ -102,7 +103,7 @@ func (s *Store) eachMaster(ctx context.Context, f func(context.Context, *redis.C
 	return nil
 }
 
-// node is what a server says of itself.
+// node is what a server reports about itself.
 type node struct {
 	info      map[string]string
 	config    map[string]string
@@ -288,7 +289,7 @@ func (n node) role() checkpoint.Finding {
 }
 
 func (n node) replicas() checkpoint.Finding {
-	f := checkpoint.Finding{Subject: "replicas", Value: n.info["connected_slaves"], Cost: "a failover keeps what was acknowledged while they kept up"}
+	f := checkpoint.Finding{Subject: "replicas", Value: n.info["connected_slaves"], Cost: "a failover loses the acknowledged commits that no replica had"}
 	needed := n.config["min-replicas-to-write"]
 	switch {
 	case f.Value == "" || n.info["role"] == "slave":

@@ -25,7 +25,7 @@ func findings(t testing.TB, client goredis.UniversalClient) map[string]checkpoin
 			t.Errorf("rule: the gravest comes first\n got: %v after %v", f.Severity, last)
 		}
 		if f.Cost == "" || f.Value == "" || f.Severity > checkpoint.Note && f.Advice == "" {
-			t.Errorf("rule: a finding says what it is, what it costs and what to do\n got: %+v", f)
+			t.Errorf("rule: a finding has a value, a cost and an advice\n got: %+v", f)
 		}
 		last = f.Severity
 		_, subject, _ := strings.Cut(f.Subject, " ")
@@ -77,10 +77,10 @@ func TestDoctorWithoutRights(t *testing.T) {
 	s.do(t, "acl", "setuser", "ann", "reset", "on", ">secret", "~*", "+@all", "-config")
 	found := findings(t, connect(t, goredis.Options{Addr: s.addr, Username: "ann", Password: "secret"}))
 	if f := found["CONFIG"]; f.Severity != checkpoint.Note || !strings.Contains(f.Value, "config") && !strings.Contains(f.Value, "CONFIG") {
-		t.Errorf("rule: the doctor says what he could not see\n got: %+v", f)
+		t.Errorf("rule: the doctor reports what it could not read\n got: %+v", f)
 	}
 	if f := found["maxmemory-policy"]; f.Value == "" {
-		t.Errorf("rule: the doctor sees what INFO tells\n got: %+v", found)
+		t.Errorf("rule: the doctor reads the settings that INFO has\n got: %+v", found)
 	}
 }
 
@@ -110,7 +110,7 @@ func TestDoctorOfAStrangeClient(t *testing.T) {
 	s, _ := common(t)
 	list, err := storeOf(t, commandless{s.client(t)}, redis.Config{}).Doctor(t.Context())
 	if err != nil || len(list) != 1 || list[0].Subject != "client" {
-		t.Errorf("rule: the doctor says that he cannot see the servers\n got: %+v, error %v", list, err)
+		t.Errorf("rule: the doctor reports that it cannot reach the servers\n got: %+v, error %v", list, err)
 	}
 }
 
@@ -142,12 +142,12 @@ func TestDoctor_RightsOfTheStore(t *testing.T) {
 	found := findings(t, client)
 	for _, command := range []string{"INFO", "CONFIG"} {
 		if f := found[command]; f.Severity != checkpoint.Note || f.Advice == "" {
-			t.Errorf("rule: the doctor says which command the user may not run\n got: %+v of %s", f, command)
+			t.Errorf("rule: the doctor names the command that the user may not run\n got: %+v of %s", f, command)
 		}
 		delete(found, command)
 	}
 	if f, there := found["clock"]; !there || len(found) != 1 {
-		t.Errorf("rule: the doctor says what it could see, and nothing of the rest\n got: %+v and %v", f, found)
+		t.Errorf("rule: the doctor reports what it could read, and nothing else\n got: %+v and %v", f, found)
 	}
 	s.do(t, "acl", "setuser", "service", "+info", "+config|get")
 	found = findings(t, client)

@@ -18,7 +18,7 @@ import (
 // A partition is two keys in one slot of a cluster, and a write to it one script; a process
 // that writes to one for the first time in an hour puts it on the list of partitions first,
 // which lies in another slot. Partitions of one name share a slot, whatever the collection.
-// A conditional deletion of which the reply was lost may be told as a conflict with version 0.
+// If the reply of a conditional deletion is lost, it may be reported as a conflict with version 0.
 func (s *Store) Documents(ctx context.Context) (document.Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (s *Store) Documents(ctx context.Context) (document.Store, error) {
 	return document.Over(documents{s.memories("d")}), nil
 }
 
-// documents is a Store as a document.Table. The list of partitions is kept as that of the
+// documents is a Store as a document.Table. The list of partitions has the form of the list of
 // namespaces of memory.
 type documents struct{ *memories }
 
@@ -114,7 +114,7 @@ func noDocument(p document.Place, id string) error {
 	return fmt.Errorf("%w: redis: %v, id %q: this is no record of a document", checkpoint.ErrCorrupt, p, id)
 }
 
-// readDocument reads a record; document_common.lua says what it looks like.
+// readDocument reads a record; document_common.lua describes its form.
 func readDocument(p document.Place, id, text string) (document.Doc, error) {
 	head, rest, ok := strings.Cut(text, "\n")
 	parts := strings.Split(head, " ")

@@ -107,7 +107,7 @@ func TestDocumentsThatAreGoneLeaveNoKeys(t *testing.T) {
 			t.Errorf("rule: an empty partition holds nothing\n got: %v, %v", docs, err)
 		}
 		if n := s.do(t, "zcard", prefix+":d:{@}"); n != want {
-			t.Errorf("rule: an empty partition leaves the list when nobody can be about to write\n got: %v on it\nwant: %d", n, want)
+			t.Errorf("rule: an empty partition leaves the list when no write can be under way\n got: %v on it\nwant: %d", n, want)
 		}
 		s.do(t, "hset", prefix+":d:{@}:t", "c\x00p", time.Now().Add(-3*time.Hour).Unix())
 	}
@@ -137,8 +137,8 @@ func TestDocumentsLargerThanTheServerAllowsAreRefused(t *testing.T) {
 	wantError(t, "Config.MaxBytes holds for documents", err, document.ErrTooLarge, "MaxBytes")
 }
 
-// TestDocumentsOverConnectionsThatAreCut counts up by compare-and-set: a set that was made
-// and not acknowledged, and then told as a conflict, would stop it.
+// TestDocumentsOverConnectionsThatAreCut counts up by compare-and-set. A set that was made and not
+// acknowledged, and is then reported as a conflict, would stop it.
 func TestDocumentsOverConnectionsThatAreCut(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr, func(p *proxy) { p.cut = sometimes(0.05) })
@@ -187,8 +187,9 @@ func TestDocuments_ClosedStore(t *testing.T) {
 	}
 }
 
-// TestASlowServerDeletesOnce keeps the server at work for longer than a caller waits who sends a command himself:
-// sent twice, a conditional deletion that was done finds nothing, and takes that for a conflict.
+// TestASlowServerDeletesOnce blocks the server for longer than a caller waits that sends its
+// command itself. A conditional deletion that was done and is sent twice would find nothing and
+// conflict.
 func TestASlowServerDeletesOnce(t *testing.T) {
 	s, prefix := common(t)
 	cfg := redis.Config{Prefix: prefix}
@@ -234,7 +235,7 @@ func TestASlowServerDeletesOnce(t *testing.T) {
 	})
 }
 
-// deleteThroughout deletes one after the other while the server is quick, does not answer for a time, and
+// deleteThroughout deletes one after the other while the server is quick, is silent for a time, and
 // answers again.
 func deleteThroughout(t *testing.T, s *server, put func(keys []string) []func() error) {
 	var left []func() error

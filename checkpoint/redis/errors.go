@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/internal/brief"
 )
 
-// fate says what became of a command that failed.
+// fate is the outcome of a command that failed.
 type fate int
 
 const (
@@ -41,7 +41,7 @@ var replies = []struct {
 	{"WRONGTYPE", refused, checkpoint.ErrUnavailable, "the key belongs to another program; choose another Config.Prefix"},
 	{"MISCONF Errors writing to the AOF file: No space left", refused, checkpoint.ErrFull, "the server's disk is full; free some of it"},
 	{"MISCONF", refused, checkpoint.ErrUnavailable, "the server cannot save its data, see its log"},
-	{"CROSSSLOT", refused, checkpoint.ErrUnavailable, "the server is a cluster, or stands before one; open it with a cluster client"},
+	{"CROSSSLOT", refused, checkpoint.ErrUnavailable, "the server is a cluster, or a proxy of one; open it with a cluster client"},
 	{"MOVED", refused, checkpoint.ErrUnavailable, "the server is part of a cluster; open it with a cluster client"},
 	{"ASK", notNow, checkpoint.ErrUnavailable, "a slot of the cluster is moving"},
 	{"READONLY", notNow, checkpoint.ErrUnavailable, "this is a replica; the client must follow the master"},
@@ -51,13 +51,13 @@ var replies = []struct {
 	{"TRYAGAIN", notNow, checkpoint.ErrUnavailable, "a slot of the cluster is moving"},
 	{"NOREPLICAS", notNow, checkpoint.ErrUnavailable, "too few replicas are connected for min-replicas-to-write"},
 	{"ERR max number of clients", notNow, checkpoint.ErrUnavailable, "raise maxclients, or use fewer connections"},
-	{"BUSY", notNow, checkpoint.ErrBusy, "a script of somebody else keeps the server; see SCRIPT KILL"},
+	{"BUSY", notNow, checkpoint.ErrBusy, "another script blocks the server; see SCRIPT KILL"},
 	{"UNBLOCKED", notNow, checkpoint.ErrUnavailable, "the server has changed its role"},
 }
 
 const noPermission = "the user may not run these commands; it needs @scripting, @hash, @sortedset, @keyspace and TIME on the store's keys"
 
-// judge says what an error of the client means.
+// judge returns the meaning of an error of the client.
 func judge(err error) (f fate, advice string, kind error) {
 	var reply redis.Error
 	switch {
@@ -113,7 +113,7 @@ func (s *Store) typed(err error) error {
 	return fmt.Errorf("%w: redis: %s (%w)", kind, advice, err)
 }
 
-// addressOf says which server a client uses, for errors.
+// addressOf returns the address of a client's server, for errors.
 func addressOf(client redis.UniversalClient) string {
 	switch c := client.(type) {
 	case *redis.Client:
@@ -124,7 +124,7 @@ func addressOf(client redis.UniversalClient) string {
 	return fmt.Sprintf("the servers of the %T", client)
 }
 
-// ended is the error of a call whose context ended. unknown tells that a write was sent.
+// ended is the error of a call whose context ended. unknown means that a write was sent.
 func ended(ctx context.Context, unknown bool, last error) error {
 	err := ctx.Err()
 	if unknown {

@@ -99,7 +99,7 @@ func TestOpenURL(t *testing.T) {
 			t.Error(err)
 		}
 		err = store.Commit(t.Context(), link("thread", 2, "id"))
-		wantError(t, "a closed store says so", err, checkpoint.ErrClosed)
+		wantError(t, "a closed store returns ErrClosed", err, checkpoint.ErrClosed)
 	}
 	servers := startCluster(t)
 	store, err := redis.OpenURL(t.Context(), "cluster+redis://"+servers[0].addr)
@@ -118,7 +118,7 @@ func TestOpenURL(t *testing.T) {
 	moved := 0
 	for n := range 20 {
 		if err := single.Commit(t.Context(), link(fmt.Sprint("thread ", n), 2, "id")); err != nil {
-			wantError(t, "a client that does not follow the cluster is told so", err, checkpoint.ErrUnavailable, "cluster client")
+			wantError(t, "a client that does not follow the cluster gets a hint", err, checkpoint.ErrUnavailable, "cluster client")
 			moved++
 		}
 	}
@@ -138,8 +138,8 @@ func TestClosedClient(t *testing.T) {
 	}
 }
 
-// TestCommit_KnowsThatNothingWasSent runs in simulated time, so no try is under way when the time is
-// over: the outcome of such a try would not be known.
+// TestCommit_KnowsThatNothingWasSent runs in simulated time, so no try is under way when RetryFor
+// ends. The outcome of such a try would be unknown.
 //
 // Requirement: ErrUnavailable: nothing was written
 func TestCommit_KnowsThatNothingWasSent(t *testing.T) {
@@ -150,7 +150,7 @@ func TestCommit_KnowsThatNothingWasSent(t *testing.T) {
 		client := connect(t, goredis.Options{Addr: "127.0.0.1:1", Dialer: refuse, DialerRetries: 1, MaxRetries: -1})
 		store := storeOf(t, client, redis.Config{RetryFor: time.Second})
 		err := store.Commit(t.Context(), link("thread", 1, "id"))
-		wantError(t, "without a server nothing is written, and the error says so", err, checkpoint.ErrUnavailable, "is the server running")
+		wantError(t, "without a server the error reports that nothing was written", err, checkpoint.ErrUnavailable, "is the server running")
 		if errors.Is(err, checkpoint.ErrUnknownOutcome) {
 			t.Errorf("rule: what was never sent has a known outcome\n got: %v", err)
 		}
@@ -170,20 +170,20 @@ func TestScriptsAreForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := store.Commit(t.Context(), link("thread", seq+1, fmt.Sprint(seq))); err != nil {
-			t.Fatalf("rule: a server that forgot the scripts is told them again\n got: %v", err)
+			t.Fatalf("rule: a server that forgot the scripts gets them again\n got: %v", err)
 		}
 		if err := flush.ScriptFlush(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := store.Load(t.Context(), checkpoint.Key{Thread: "thread"}, 0); err != nil {
-			t.Fatalf("rule: a server that forgot the scripts is told them again\n got: %v", err)
+			t.Fatalf("rule: a server that forgot the scripts gets them again\n got: %v", err)
 		}
 	}
 	checkChain(t, store, "thread", 200)
 }
 
-// scriptsRun returns what a server says of the scripts that it was asked to run. What an error
-// in a script counts as differs between versions.
+// scriptsRun returns the server's statistics of scripts. Versions differ in how they count an error
+// in a script.
 func (s *server) scriptsRun(t testing.TB) string {
 	t.Helper()
 	stats := parse(s.do(t, "info", "commandstats").(string))
@@ -390,7 +390,7 @@ func TestEvictedThreadsAreGoneAsAWhole(t *testing.T) {
 		}
 	}
 	if there == 0 || gone == 0 {
-		t.Errorf("the server evicted %d threads and kept %d; the test needs both", gone, there)
+		t.Errorf("the server evicted %d threads and has %d left; the test needs both", gone, there)
 	}
 }
 
@@ -452,7 +452,7 @@ func TestServerThatLostItsTail(t *testing.T) {
 	if !errors.As(err, &c) || c.Head != 5 {
 		t.Errorf("rule: a conflict names the real head, also when it went back\n got: %v\nwant: head 5", err)
 	}
-	recovered := link("thread", 6, "healed")
+	recovered := link("thread", 6, "recovered")
 	if err := store.Commit(t.Context(), recovered); err != nil {
 		t.Errorf("rule: a thread that went back can go on\n got: %v", err)
 	}

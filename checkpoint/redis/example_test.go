@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/redis"
 )
 
-// A thread goes on where another process left it, and nobody can fork it silently.
+// A thread continues where another process stopped, and no writer can fork it silently.
 func Example() {
 	ctx := context.Background()
 	url, stop := exampleServer()
@@ -44,7 +44,7 @@ func Example() {
 	// head 1: hello, error <nil>
 }
 
-// The doctor says what the server's settings cost.
+// The doctor reports the cost of the server's settings.
 func ExampleStore_Doctor() {
 	ctx := context.Background()
 	url, stop := exampleServer()

@@ -122,14 +122,14 @@ func TestARunRecoversAfterAFailover(t *testing.T) {
 					t.Errorf("rule: what it stored is what it has\n got: %q, %v", d.Log.Slice(), err)
 				}
 				if !recoveredOnce(t, p.store) && (durability == graph.Sync || lost > 1) { // with Async nothing may have been lost yet
-					t.Error("rule: a commit says that it healed what was lost\n got: none")
+					t.Error("rule: a commit records that it recovered what was lost\n got: none")
 				}
 			})
 		}
 	}
 }
 
-// healedOnce reads the chain of t and reports whether one commit in it healed it.
+// recoveredOnce reads the chain of t and reports whether exactly one commit recovered it.
 func recoveredOnce(t testing.TB, store checkpoint.Store) bool {
 	t.Helper()
 	recovered, next := 0, uint64(0)
@@ -149,8 +149,8 @@ func recoveredOnce(t testing.TB, store checkpoint.Store) bool {
 	return recovered == 1
 }
 
-// TestAnIdleThreadAfterAFailoverIsAnEarlierOne: nobody was there to heal it. It is whole
-// as it was, and what was done since is done again by whoever resumes it.
+// TestAnIdleThreadAfterAFailoverIsAnEarlierOne has no run that could recover the thread. The thread
+// is at an earlier commit, whole, and the next resume repeats the lost steps.
 //
 // Requirement: a failover loses acknowledged commits
 func TestAnIdleThreadAfterAFailoverIsAnEarlierOne(t *testing.T) {
@@ -192,7 +192,7 @@ func TestARunWhoseLeaseWasLostIsNotified(t *testing.T) {
 	p.lag()
 	_, err := days(t, p.store, 4, ran, map[int]func(){2: p.failOver}).Invoke(t.Context(), diary{}, graph.RunOptions{Thread: "t"})
 	if !errors.Is(err, checkpoint.ErrFenced) && !errors.Is(err, checkpoint.ErrLeaseLost) {
-		t.Errorf("rule: without its lease a run writes nothing, and says why\n got: %v", err)
+		t.Errorf("rule: without its lease a run writes nothing and names the reason\n got: %v", err)
 	}
 	if _, err := p.store.Load(t.Context(), checkpoint.Key{Thread: "t"}, 0); !errors.Is(err, checkpoint.ErrNotFound) {
 		t.Errorf("rule: a thread that is gone is gone as a whole\n got: %v", err)

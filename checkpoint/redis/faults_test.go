@@ -16,8 +16,8 @@ import (
 	"github.com/weftrun/weft/checkpoint/redis"
 )
 
-// TestConnectionsCutAtRandom cuts before the server hears of a commit, and after: each
-// commit is made once all the same, and its writer is told so.
+// TestConnectionsCutAtRandom cuts before the server receives a commit, and after. Each commit is
+// made once all the same, and is acknowledged.
 //
 // Requirement: a connection is cut, a reply is lost
 func TestConnectionsCutAtRandom(t *testing.T) {
@@ -50,7 +50,7 @@ func TestConnectionsCutAtRandom(t *testing.T) {
 	}
 }
 
-// writeAlone makes n commits to a thread that nobody else writes to, each with an entry.
+// writeAlone makes n commits to a thread without other writers, each with an entry.
 func writeAlone(t testing.TB, store checkpoint.Store, thread string, n int) {
 	for seq := range uint64(n) {
 		c := link(thread, seq+1, fmt.Sprint(seq+1))
@@ -82,9 +82,8 @@ func checkIDs(t testing.TB, store checkpoint.Store, thread string, n int) {
 	}
 }
 
-// TestLostReplyThenOvertaken loses the reply of a commit, and lets others go on or take
-// the thread over before the writer can ask again: the commit was made, and that is
-// what the writer is told.
+// TestLostReplyThenOvertaken loses the reply of a commit. Before the writer can ask again, others
+// continue the thread or take it over. The commit was made, and the writer's call succeeds.
 //
 // Requirement: the same commit twice is one commit, so a lost reply is safe to retry
 // Requirement: a connection is cut, a reply is lost
@@ -137,7 +136,7 @@ func TestLostReplyThenOvertaken(t *testing.T) {
 			overtake(t, storeOf(t, s.client(t), redis.Config{Prefix: prefix}))
 			close(open)
 			if err := <-done; err != nil {
-				t.Errorf("rule: a call that did its work is told so, whatever happened since\n got: %v", err)
+				t.Errorf("rule: a call that did its work succeeds, whatever happened since\n got: %v", err)
 			}
 			err := store.Commit(t.Context(), link("thread", 2, "mine"))
 			if !errors.Is(err, checkpoint.ErrConflict) && !errors.Is(err, checkpoint.ErrFenced) {
@@ -147,7 +146,7 @@ func TestLostReplyThenOvertaken(t *testing.T) {
 	}
 }
 
-// TestUnknownOutcome cuts every reply: the store gives up, and says what it does not know.
+// TestUnknownOutcome cuts every reply: the store gives up, and reports an unknown outcome.
 //
 // Requirement: a network partition, and its end
 // Requirement: ErrUnknownOutcome: repeating the commit decides the outcome
@@ -192,12 +191,12 @@ func TestSlotMoves(t *testing.T) {
 		for ctx.Err() == nil {
 			seq := head.Load() + 1
 			if err := store.Commit(t.Context(), link("thread", seq, fmt.Sprint(seq))); err != nil {
-				t.Errorf("rule: a slot that moves disturbs nobody\n got: %v", err)
+				t.Errorf("rule: a slot that moves fails no call\n got: %v", err)
 				return
 			}
 			head.Store(seq)
 			if snap, err := store.Load(t.Context(), checkpoint.Key{Thread: "thread"}, 0); err != nil || snap.Seq != seq {
-				t.Errorf("rule: a slot that moves disturbs nobody\n got: commit %d, error %v\nwant: commit %d", snap.Seq, err, seq)
+				t.Errorf("rule: a slot that moves fails no call\n got: commit %d, error %v\nwant: commit %d", snap.Seq, err, seq)
 				return
 			}
 		}
@@ -225,7 +224,7 @@ func owner(t testing.TB, servers []*server, slot any) int {
 			return i
 		}
 	}
-	t.Fatalf("nobody has slot %v", slot)
+	t.Fatalf("no server has slot %v", slot)
 	return 0
 }
 
@@ -284,8 +283,8 @@ func TestDeadNodeHoldsUpOnlyItsOwn(t *testing.T) {
 	}
 }
 
-// TestClusterThatNeverAnswers gives a client addresses at which somebody listens and says
-// nothing. The bound is generous; without care the call takes half a minute.
+// TestClusterThatNeverAnswers gives a client the address of a listener that never answers. The
+// bound is generous; without care the call takes half a minute.
 //
 // Requirement: the store is slow, or silent
 func TestClusterThatNeverAnswers(t *testing.T) {

@@ -89,8 +89,8 @@ func listed(k checkpoint.Key, a answer) (page []checkpoint.Snapshot, err error) 
 	return page, nil
 }
 
-// inPages yields what read returns and where lets pass. read is asked for n snapshots,
-// and says whether there may be more. What it read before an error is yielded before it.
+// inPages yields the snapshots of read that match where. read gets the number of snapshots to
+// return, and reports whether there may be more. Snapshots before an error are yielded before it.
 func inPages(ctx context.Context, limit int, where map[string]string, read func(ctx context.Context, n int) ([]checkpoint.Snapshot, bool, error), yield func(checkpoint.Snapshot, error) bool) {
 	for left := limit; ; {
 		n := pageSize

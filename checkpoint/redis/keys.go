@@ -48,7 +48,7 @@ func readable(name string) bool {
 // thread into one slot.
 func (s *Store) key(thread string) string { return s.cfg.Prefix + ":{" + encode(thread) + "}" }
 
-// origin says whose a thread's key is, and in which layout.
+// origin returns the field that holds the layout of a thread's key and the thread's id.
 func origin(thread string) string { return layout + thread }
 
 // commitField returns the field of a commit; ns is encoded, as everywhere below.
@@ -66,7 +66,7 @@ func blobField(ns, field string, base uint64, chunk int) string {
 	return string(strconv.AppendInt(b, int64(chunk), 10))
 }
 
-// entryName joins a task and a slot so that they can be told apart again.
+// entryName joins a task and a slot; splitEntryName is its inverse.
 func entryName(task, slot string) string { return strconv.Itoa(len(task)) + ":" + task + slot }
 
 func splitEntryName(name string) (task, slot string, ok bool) {

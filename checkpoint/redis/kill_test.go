@@ -113,7 +113,7 @@ func (w *writers) write(store checkpoint.Store, i int) error {
 	var ids []string
 	defer func() { w.chains[i] = ids }()
 	for n := 0; ; n++ {
-		last := w.stop.Load() // one more, to hear of what the last kill cost
+		last := w.stop.Load() // one more, to learn what the last kill cost
 		id := fmt.Sprintf("%d.%d", i, n)
 		err := store.Commit(context.Background(), link(thread, uint64(len(ids))+1, id))
 		var back *checkpoint.ConflictError

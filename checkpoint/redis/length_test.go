@@ -10,12 +10,12 @@ import (
 	"github.com/weftrun/weft/internal/servicetest"
 )
 
-// count returns a number in what a server says of itself.
+// count returns a number of a server's INFO.
 func count(t *testing.T, info, name string) float64 {
 	t.Helper()
 	m := regexp.MustCompile(`(?m)^` + name + `(\d+)`).FindStringSubmatch(info)
 	if m == nil {
-		t.Fatalf("the server does not tell %s", name)
+		t.Fatalf("the server does not report %s", name)
 	}
 	n, err := strconv.ParseFloat(m[1], 64)
 	if err != nil {
@@ -24,8 +24,8 @@ func count(t *testing.T, info, name string) float64 {
 	return n
 }
 
-// TestTheServersWorkDoesNotGrowWithAThread counts what the server itself does and sends: a clock would
-// tell how busy the machine is.
+// TestTheServersWorkDoesNotGrowWithAThread counts the server's calls and bytes. A clock would
+// measure how busy the machine is.
 func TestTheServersWorkDoesNotGrowWithAThread(t *testing.T) {
 	c := start(t).client(t) // which sends nothing again that is merely slow
 	repo := repositoryOf(t, storeOf(t, c, redis.Config{}))

@@ -22,8 +22,8 @@ import (
 // A namespace is three keys in one slot of a cluster, and a write to it one script. The
 // list of namespaces is an index beside them in another slot, and a hint: a namespace
 // enters it before its first item and leaves it when it is met to be empty. Nothing is
-// narrowed by the server: a search reads all that is below its prefix. A conditional
-// deletion of which the reply was lost may be told as a conflict with version 0.
+// narrowed by the server: a search reads all that is below its prefix. If the
+// reply of a conditional deletion is lost, it may be reported as a conflict with version 0.
 func (s *Store) Memory() memory.Store {
 	return memory.Over(s.memories("m"))
 }
@@ -148,7 +148,7 @@ func noRecord(namespace []string, key string) error {
 	return fmt.Errorf("%w: redis: namespace %q, key %q: this is no record of memory", checkpoint.ErrCorrupt, namespace, key)
 }
 
-// readMemory reads a record; memory_common.lua says what it looks like.
+// readMemory reads a record; memory_common.lua describes its form.
 func readMemory(namespace []string, key, text string) (memory.Item, error) {
 	head, value, ok := strings.Cut(text, "\n")
 	parts := strings.Split(head, " ")

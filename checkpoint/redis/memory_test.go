@@ -118,7 +118,7 @@ func TestEmptyNamespaceStaysOnTheListForAWhile(t *testing.T) {
 			t.Errorf("rule: an empty namespace is not listed\n got: %q, %v", list, err)
 		}
 		if n := s.do(t, "zcard", prefix+":m:{@}"); n != want {
-			t.Errorf("rule: an empty namespace leaves the list when nobody can be about to write\n got: %v on it\nwant: %d", n, want)
+			t.Errorf("rule: an empty namespace leaves the list when no write can be under way\n got: %v on it\nwant: %d", n, want)
 		}
 		s.do(t, "hset", prefix+":m:{@}:t", "a", time.Now().Add(-3*time.Hour).Unix())
 	}
@@ -149,7 +149,7 @@ func TestMemoryOfAClosedStoreReturnsAnError(t *testing.T) {
 	_, getErr := m.Get(t.Context(), []string{"users"}, "k")
 	_, searchErr := m.Search(t.Context(), memory.Query{})
 	for _, err := range []error{putErr, getErr, searchErr} {
-		wantError(t, "the memory of a closed store says so", err, checkpoint.ErrClosed)
+		wantError(t, "the memory of a closed store returns ErrClosed", err, checkpoint.ErrClosed)
 	}
 }
 
@@ -160,8 +160,8 @@ func TestMemoryLargerThanTheServerAllowsIsRefused(t *testing.T) {
 	wantError(t, "Config.MaxBytes holds for memory", err, memory.ErrTooLarge, "MaxBytes")
 }
 
-// TestMemoryOverConnectionsThatAreCut counts up by compare-and-set: a put that was made and
-// not acknowledged, and then told as a conflict, would stop it.
+// TestMemoryOverConnectionsThatAreCut counts up by compare-and-set. A put that was made and
+// not acknowledged, and is then reported as a conflict, would stop it.
 func TestMemoryOverConnectionsThatAreCut(t *testing.T) {
 	s, prefix := common(t)
 	for name, o := range map[string]goredis.Options{"AnyClient": {}, "AsOpenURLMakesIt": {ContextTimeoutEnabled: true, MaxRetries: -1}} {

@@ -105,7 +105,7 @@ func TestPartition(t *testing.T) {
 				go func() { done <- store.Commit(t.Context(), link("thread", 2, "2")) }()
 				h.close(reset)
 				if err := <-done; err != nil {
-					t.Errorf("rule: when the partition heals the same commit settles it\n got: %v", err)
+					t.Errorf("rule: after the partition the same commit decides the outcome\n got: %v", err)
 				}
 				checkIDsAlone(t, store, 2)
 			})
@@ -180,9 +180,9 @@ func raceOn(t testing.TB, store checkpoint.Store, name string, stop chan struct{
 	}
 }
 
-// TestStoreOverConnectionsThatAreCut is the whole suite over a proxy that cuts the
-// connection at three of a hundred pieces, before the server hears of them or after. Of a
-// long message only the end is cut: some have a thousand pieces.
+// TestStoreOverConnectionsThatAreCut is the whole suite over a proxy that cuts the connection at
+// three of a hundred pieces, before or after the server receives them. Of a long message only the
+// end is cut, since some have a thousand pieces.
 //
 // Requirement: the same request for a lease twice is one lease
 // Requirement: the same commit twice is one commit, so a lost reply is safe to retry

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// proxy stands between a client and a server. It counts, and cuts connections.
+// proxy passes bytes between a client and a server. It counts, and cuts connections.
 type proxy struct {
 	addr   string
 	target string
@@ -27,7 +27,7 @@ type proxy struct {
 	conns map[net.Conn]bool
 }
 
-// startProxy stands a proxy before a server. prepare may set what is to happen.
+// startProxy starts a proxy of a server. prepare may set its faults before it accepts connections.
 func startProxy(t testing.TB, target string, prepare ...func(*proxy)) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -139,7 +139,7 @@ func (p *proxy) stop() {
 	p.wg.Wait()
 }
 
-// sometimes cuts with a chance, before the server hears of a command or after.
+// sometimes cuts with a chance, before the server receives a command or after.
 func sometimes(chance float64) func(bool, []byte) bool {
 	return func(bool, []byte) bool { return rand.Float64() < chance }
 }

@@ -16,8 +16,8 @@ import (
 // A commit is one value: 8 random bytes, by which a call knows its own work again; a
 // line with the references, which the script that loads reads too; and then, each
 // after its length as a uvarint, the names of fields that could not stay readable, the
-// ID, the labels and the header. At the end stands a CRC-32C of all that, little
-// endian, because nobody above ever sees most of these bytes.
+// ID, the labels and the header. At the end is a CRC-32C of all that, little
+// endian, because no layer above sees most of these bytes.
 
 const nonceBytes = 8
 
@@ -62,7 +62,7 @@ var (
 	errRecordForm = errors.New("the commit has not the form of one")
 )
 
-// decodeRecord fills in what a record says of a commit.
+// decodeRecord sets the fields of a commit from its record.
 func decodeRecord(snap *checkpoint.Snapshot, record string) error {
 	n := len(record) - crc32.Size
 	if n < nonceBytes {

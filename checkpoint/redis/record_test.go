@@ -97,10 +97,10 @@ func TestPipelinesShareTrips(t *testing.T) {
 		}
 	}
 	if runners != inFlight {
-		t.Errorf("rule: a lane has a few pipelines on their way at once\n got: %d\nwant: %d", runners, inFlight)
+		t.Errorf("rule: a pipeline has a few batches under way at once\n got: %d\nwant: %d", runners, inFlight)
 	}
 	if l.claim() {
-		t.Error("rule: nobody sends himself past those who wait")
+		t.Error("rule: no caller overtakes the jobs that wait")
 	}
 	first := l.take()
 	big, after := newJob("", 2*batchBytes), newJob("", 1)
@@ -119,6 +119,6 @@ func TestPipelinesShareTrips(t *testing.T) {
 		t.Errorf("rule: who finds nothing leaves\n got: %d runners", l.running)
 	}
 	if !l.claim() || l.leave(2*ownDeadline, true) || l.claim() {
-		t.Error("rule: a slow lane is left alone")
+		t.Error("rule: callers do not send to a slow server themselves")
 	}
 }

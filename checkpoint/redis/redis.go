@@ -16,7 +16,7 @@ import (
 	"github.com/weftrun/weft/internal/brief"
 )
 
-// Config says how a store uses its server. The zero value is what OpenURL uses.
+// Config sets how a store uses its server. OpenURL uses the zero value.
 type Config struct {
 	// Prefix begins every key; "" means "weft". Stores with different prefixes do not
 	// see each other. It must not contain braces.
@@ -27,12 +27,11 @@ type Config struct {
 	// replaced in time, or less if the client's own timeouts say so. What the server needs
 	// longer for wants a greater one. The context of the call ends it sooner.
 	//
-	// A call that goes to the server several times, as Delete does, has this for all of its
-	// trips together. A call that goes through all that there is, however much (a listing, a
-	// query, a search, Clear of a whole collection), has it for each page that the server
-	// answers. A call that waits to be sent while the server answers others is not timed. With
-	// a client whose ContextTimeoutEnabled is false a call ends in time, but its connection is
-	// busy until the client's own timeouts.
+	// A call that makes several round trips, as Delete does, has this time for all of them
+	// together. A call that reads any amount has it for each page: a listing, a query, a search,
+	// Clear of a whole collection. A call that waits to be sent while the server answers others is
+	// not timed. With a client whose ContextTimeoutEnabled is false a call ends in time, but its
+	// connection is busy until the client's own timeouts.
 	RetryFor time.Duration
 	// MaxBytes is the most that one commit or one Put may send; 0 means 64 MiB. A Redis
 	// server refuses single values above 512 MB in any case.
@@ -60,7 +59,7 @@ type Store struct {
 	closing chan struct{} // closed by Close
 	mu      sync.Mutex    // guards closed, and calls.Add against calls.Wait
 	closed  bool
-	calls   sync.WaitGroup // pipelines on their way, whether or not somebody waits for them
+	calls   sync.WaitGroup // batches under way, whether or not a caller waits for them
 }
 
 var (
@@ -151,7 +150,7 @@ func dial(url string) (redis.UniversalClient, error) {
 }
 
 // dialTimeout bounds what the client does to make a connection after the call that wanted one
-// has given up, unless the URL says something else.
+// has given up, unless the URL sets other values.
 func dialTimeout(timeout *time.Duration, retries *int) {
 	if *timeout == 0 {
 		*timeout = defaultRetryFor / 2
@@ -161,9 +160,9 @@ func dialTimeout(timeout *time.Duration, retries *int) {
 	}
 }
 
-// Close waits for the commands that are on their way, for as long as Config.RetryFor and
-// the second for which a Bus waits in the server, and closes the client if OpenURL made it.
-// Calls that come later return ErrClosed. Closing twice does no harm.
+// Close waits for the commands that are under way, and closes the client if OpenURL made it. It
+// waits at most Config.RetryFor and the second for which a Bus waits in the server. Calls that come
+// later return ErrClosed. Closing twice does no harm.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	again := s.closed

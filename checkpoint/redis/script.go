@@ -31,8 +31,8 @@ func newScript(writes bool, files ...string) *script {
 	return &script{text: text, sha: hex.EncodeToString(sum[:]), writes: writes}
 }
 
-// adding marks a script that does not know its own work when it is sent twice, or not always: that of a
-// deletion is gone, and that of a write to what another has written to since.
+// adding marks a script that cannot always detect that it is sent twice. A deletion leaves no
+// trace, and another write may have replaced the trace of a write.
 func adding(sc *script) *script {
 	sc.adds = true
 	return sc

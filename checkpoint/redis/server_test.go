@@ -202,7 +202,7 @@ func (s *server) do(t testing.TB, args ...any) any {
 	return v
 }
 
-// common returns a server that tests share, and a prefix that nobody else has.
+// common returns a server that tests share, and a prefix that no other test has.
 func common(t testing.TB) (*server, string) {
 	t.Helper()
 	shared.Lock()
@@ -257,7 +257,7 @@ func wantError(t testing.TB, rule string, err, kind error, parts ...string) {
 	}
 	for _, part := range parts {
 		if !strings.Contains(err.Error(), part) {
-			t.Errorf("rule: %s, and says so\n got: %v\nwant: a text with %q", rule, err, part)
+			t.Errorf("rule: %s, and the error names the reason\n got: %v\nwant: a text with %q", rule, err, part)
 		}
 	}
 }

@@ -130,6 +130,6 @@ func TestAnotherProcessReceivesWhatIsAdded(t *testing.T) {
 		}
 	}
 	if got, want := strings.Join(heard, ", "), "t one, t end"; got != want {
-		t.Errorf("rule: another process hears what it subscribed to\n got: %s\nwant: %s", got, want)
+		t.Errorf("rule: another process receives what it subscribed to\n got: %s\nwant: %s", got, want)
 	}
 }

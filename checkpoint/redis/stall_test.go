@@ -16,7 +16,7 @@ import (
 )
 
 // TestStalledServerGathersNothing pauses the server under many threads whose commits have
-// deadlines, again and again: what was given up is not kept, and each thread goes on.
+// deadlines, again and again. Abandoned calls leave nothing in memory, and each thread continues.
 //
 // Requirement: readers or the store are slow under load
 func TestStalledServerGathersNothing(t *testing.T) {

@@ -71,7 +71,7 @@ func TestEveryKeyOfAThreadHasATTL(t *testing.T) {
 		if res, err := g.Invoke(t.Context(), diary{}, graph.RunOptions{Thread: "t"}); err != nil || res.Status != graph.Interrupted {
 			t.Fatalf("turn %d: %q, %v", turn, res.Status, err)
 		}
-		look("with a question beside the head")
+		look("with a pending question")
 		if _, err := g.Resume(t.Context(), graph.Reply("rain"), graph.RunOptions{Thread: "t"}); err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func pieces(t *testing.T, s *server, prefix string) map[string]bool {
 	return all
 }
 
-// need notes the pieces that a commit stands on.
+// need adds the pieces that a commit refers to.
 func need(pieces map[string]bool, snap checkpoint.Snapshot) {
 	ns := redis.Encode(snap.Namespace)
 	pieces[fmt.Sprintf("c/%s/%d", ns, snap.Seq)] = true

@@ -1,6 +1,6 @@
 // Package topic delivers events to subscribers in this process and in others.
 //
-//	var bus topic.Local // or (*Store).Bus of sqlite, redis or postgres, which other processes share
+//	var bus topic.Local // or (*Store).Bus of sqlite, redis or postgres, to share it
 //
 //	orders := topic.Topic[Order]{Bus: &bus, Name: "orders"}
 //	for e, err := range orders.Subscribe(ctx, func(o Order) bool { return o.Total > 100 }) {

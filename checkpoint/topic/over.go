@@ -55,8 +55,8 @@ const (
 	pageSize = 128 // events that a follower reads at once
 )
 
-// Over returns a bus that stores the newest keep events of each topic in a table, 10,000 if keep is
-// 0, and looks for events of other processes once in every, 20 ms if it is 0.
+// Over returns a bus that stores the newest keep events of each topic in a table. If keep is 0, it
+// stores 10,000. It looks for events of other processes once per every, 20 ms if it is 0.
 func Over(t Table, keep int, every time.Duration) *Polled {
 	if keep <= 0 {
 		keep = 10_000

@@ -63,7 +63,7 @@ CREATE TABLE {schema}.pending (
 
 -- What follows is every write, one function each, so that a write is one round trip,
 -- is planned once a connection, and gives its verdict from under its locks. Plans are
--- kept while the tables grow, so those that touch rows must not scan a table that
+-- retained while the tables grow, so those that touch rows must not scan a table that
 -- happened to be small. A function is never changed once it was released: another
 -- layout brings another name.
 --
@@ -124,7 +124,7 @@ BEGIN
 	RAISE serialization_failure USING MESSAGE = 'the thread comes and goes';
 END $$;
 
--- commit_1 appends a commit. p_again says that this very call was made before and its
+-- commit_1 appends a commit. p_again means that this very call was made before and its
 -- outcome is not known. A commit that starts a chain which can expire removes two
 -- threads that have.
 CREATE FUNCTION {schema}.commit_1(

@@ -11,7 +11,7 @@ if was[2] and head ~= want then
 	local record = call('HGET', thread, arg[from + 2])
 	if record and string.sub(record, 1, 8) == arg[6] then return 'K' end
 end
--- Whoever has the lease, or needs none, may also ask again by another call.
+-- A writer with the lease, or of a thread without one, may also repeat it by another call.
 local why = refused(was[1], head, want, was[3], arg[4])
 if why and why[1] == 'C' and was[2] == new_head then return 'K' end
 if why then return why end
@@ -47,7 +47,7 @@ add('h/' .. ns, new_head)
 local old = names(ns, was[4])
 set(new)
 
--- What stood beside the old head goes.
+-- Remove the pending entries of the old head.
 local gone = {}
 for i = 1, #old do
 	if not fresh[old[i]] then gone[#gone + 1] = 'e/' .. ns .. '/' .. old[i] end

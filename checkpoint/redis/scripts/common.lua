@@ -1,4 +1,4 @@
--- What the scripts share; it stands before each of them.
+-- The common part of the scripts; it precedes each of them.
 --
 -- A thread is one hash, KEYS[1]. N is the encoded name of a namespace, F of a field.
 --   @            layout version, then the thread's id    (from the first commit on)
@@ -9,7 +9,7 @@
 --   c/N/x        commit number x
 --   p/N/x n/N/x  the numbers before and after x, where they are not x-1 and x+1
 --   b/N/F/x/k    chunk k of the base that commit x wrote
---   w/N  w/N/i   how many entries stand beside the head, and the name of the i-th
+--   w/N  w/N/i   how many entries are pending, and the name of the i-th
 --   e/N/name     the entry's data
 -- No number is above 2^53, so Lua can add one.
 

@@ -10,7 +10,7 @@ local now = clock[1] * 1000000 + clock[2]
 local function decimal(n) return string.format('%.0f', n) end
 
 -- take reads a record, nil if there is none. One that cannot be read is passed on as it is,
--- with version 0: whoever gets it will say so.
+-- with version 0: the caller that gets it reports it.
 local function take(key)
   local text = call('HGET', items, key)
   if not text then return nil end

@@ -1,4 +1,4 @@
--- put stores entries beside the head.
+-- put stores pending entries.
 --  1 origin  2 N  3 head  4 fence, then for each entry its name, 1 if one that is
 --  there stays, and its data. No name comes twice.
 

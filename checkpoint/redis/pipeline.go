@@ -11,31 +11,30 @@ import (
 	"github.com/weftrun/weft/internal/brief"
 )
 
-// What waits goes out together: while a lane's pipelines are on their way, the calls
-// that come in collect for the next one.
+// Jobs that wait are sent together: while a pipeline's batches are under way, new calls collect for
+// the next batch.
 const (
-	inFlight   = 2       // pipelines of a lane at once
-	batchCalls = 128     // calls in a pipeline
-	batchBytes = 1 << 20 // bytes in a pipeline, unless a single call has more
+	inFlight   = 2       // batches of a pipeline at once
+	batchCalls = 128     // calls in a batch
+	batchBytes = 1 << 20 // bytes in a batch, unless a single call has more
 )
 
-// Handing a command to another goroutine and back costs as much as the server takes for
-// it. So a caller that finds its lane free sends its command itself, if the client can
-// be held to a deadline: a short one, after which the command is repeated the long way.
-// Where a server is not that fast, the handing over does not matter.
+// Passing a command to another goroutine and back takes as long as the server needs for it. So a
+// caller that finds its pipeline free sends its command itself, if the client honours deadlines.
+// The deadline is short; after it the command is repeated through the pipeline. If a server is not
+// that fast, the cost of passing does not matter.
 const (
 	ownDeadline = 25 * time.Millisecond // how late the end of a context may be noticed
-	ownPause    = time.Second           // a lane that was not fast enough is left alone for so long
+	ownPause    = time.Second           // how long callers do not send to a slow server themselves
 )
 
-// job is one command on its way. Its arguments belong to it alone: whoever asked may
-// be gone before it is sent.
+// job is one command to send. It owns its arguments, since its caller may return before it is sent.
 type job struct {
 	cmd      *redis.Cmd
-	key      string    // decides the lane
+	key      string    // decides the pipeline
 	pipeline *pipeline // set when the job is put on it
 	size     int
-	sent     time.Time     // guarded by lane.mu; zero while it waits
+	sent     time.Time     // guarded by pipeline.mu; zero while it waits
 	done     chan struct{} // closed when cmd has its reply
 }
 
@@ -43,7 +42,7 @@ func newJob(key string, size int, args ...any) *job {
 	return &job{cmd: redis.NewCmd(context.Background(), args...), key: key, size: size, done: make(chan struct{})}
 }
 
-// lane is the way to one server.
+// pipeline sends the jobs of one server.
 type pipeline struct {
 	mu      sync.Mutex
 	waiting []*job
@@ -66,7 +65,7 @@ func hasReply(err error) bool {
 	return err == nil || errors.As(err, &reply)
 }
 
-// add puts jobs on the lane. It reports whether somebody must run it.
+// add puts jobs on the pipeline. It reports whether the caller must call run.
 func (l *pipeline) add(jobs ...*job) (run bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +77,7 @@ func (l *pipeline) add(jobs ...*job) (run bool) {
 	return true
 }
 
-// claim lets a caller send a command itself, if the lane is free. leave must follow.
+// claim lets a caller send a command itself, if the pipeline is free. leave must follow.
 func (l *pipeline) claim() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,8 +88,8 @@ func (l *pipeline) claim() bool {
 	return true
 }
 
-// leave ends what claim began. It reports whether somebody must run the lane, since
-// others have come meanwhile.
+// leave ends what claim began. It reports whether the caller must call run, since other jobs have
+// come meanwhile.
 func (l *pipeline) leave(took time.Duration, replied bool) (run bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,7 +138,7 @@ func (l *pipeline) take() (batch []*job) {
 		j.sent = now
 	}
 	if len(l.waiting) == 0 {
-		l.waiting = nil // what was sent need not be kept
+		l.waiting = nil // do not retain what was sent
 	}
 	return batch
 }
@@ -159,7 +158,7 @@ func (l *pipeline) run(s *Store) {
 }
 
 // send makes one round trip, and reports whether the server replied. It gets half of
-// Config.RetryFor, or less if the client's own timeouts say so; no caller's context bounds it.
+// Config.RetryFor, or less if the client's own timeouts are shorter; no caller's context bounds it.
 func (s *Store) send(batch []*job) (replied bool) {
 	ctx := s.briefs.New(context.Background(), s.share())
 	defer ctx.End()
@@ -185,8 +184,8 @@ func punctual(client redis.UniversalClient) bool {
 	return ok && c.Options().ContextTimeoutEnabled && c.Options().MaxRetries <= 0
 }
 
-// lanes finds the lane of a key: one for each node of a cluster, so that a node that
-// does not answer holds up only its own threads.
+// pipelines finds the pipeline of a key. Each node of a cluster has one, so a node that does not
+// answer delays only its own threads.
 type pipelines struct {
 	cluster *redis.ClusterClient // nil if it is none
 	known   atomic.Bool          // the client has met its cluster, so to ask for a node takes no time
@@ -209,8 +208,8 @@ func (ls *pipelines) node(ctx context.Context, key string) (string, error) {
 	return master.Options().Addr, nil
 }
 
-// of returns the lane of a key. While the client does not know its cluster, there is one
-// lane for all.
+// of returns the pipeline of a key. While the client does not know its cluster, one pipeline serves
+// all keys.
 func (ls *pipelines) of(key string) *pipeline {
 	node := ""
 	if ls.known.Load() {
