@@ -93,6 +93,9 @@ var policies = []policy{
 	{name: "nodes/react", imports: []string{"state", "state/message", "state/agent", "capabilities/model", "capabilities/tool", "graph", "nodes/turn"}},
 	{name: "nodes/pes", imports: []string{"state", "state/message", "state/agent", "capabilities/model", "capabilities/tool", "graph", "nodes/turn", "nodes/react"}},
 	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "nodes/pes", "internal/rootfs", "internal/subprocess"}},
+	{name: "server", imports: []string{"internal/values", "checkpoint", "checkpoint/document", "checkpoint/memory", "graph", "server/wire"}, modules: []string{
+		"github.com/golang-jwt/jwt/v5", "github.com/google/uuid", "github.com/tidwall/gjson",
+	}},
 	{name: "internal/cli/terminal", modules: []string{"github.com/mattn/go-runewidth", "golang.org/x/term"}},
 	{name: "internal/cli/reports", imports: []string{"state", "checkpoint", "graph", "graph/workflow", "internal/cli/terminal"}},
 	{name: "internal/cli/chat", imports: []string{

@@ -1,0 +1,84 @@
+package server
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/memory"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server/wire"
+)
+
+// Config are the settings of a Server. Only Store and Graphs are required.
+type Config struct {
+	// Store has the commits of the threads.
+	Store checkpoint.Store
+	// Documents has the records of threads and assistants, and Memory the items. If they are nil,
+	// those of the Store are used. A checkpoint.Memory has neither: then both are in the memory of
+	// this process.
+	Documents document.Store
+	Memory    memory.Store
+	// Graphs are the graphs by id.
+	Graphs map[string]graph.Untyped
+	// Defaults are the settings of the system assistants by graph id. They are set when the
+	// assistant is first stored.
+	Defaults map[string]Defaults
+	// Auth decides who may do what. The zero Auth allows everything.
+	Auth Auth
+	// CORS allows pages of other origins to call the server. The zero CORS allows none.
+	CORS CORS
+	// Dialect is that of all requests without the header X-Weft-Dialect. With "" it follows from
+	// the headers of the request.
+	Dialect wire.Dialect
+	// Limits bound requests.
+	Limits Limits
+	// Routes are handlers of the application. They come before the routes of the server.
+	Routes *http.ServeMux
+	// Middleware wraps all requests, those to Routes too.
+	Middleware func(http.Handler) http.Handler
+	// AllowTruncate enables POST /internal/truncate for clients on this machine.
+	AllowTruncate bool
+	// Version is answered by GET /info.
+	Version string
+	// Log gets a line at debug level for each request, and the errors that clients do not see.
+	// nil means slog.Default.
+	Log *slog.Logger
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Defaults are the settings of a system assistant.
+type Defaults struct {
+	Config  wire.Config `json:"config"`
+	Context wire.Object `json:"context"`
+}
+
+// Limits bound requests. A zero field has the value in its comment.
+type Limits struct {
+	Body     int64         // bytes of a body: 4 MiB
+	Depth    int           // arrays and objects of a body, inside each other: 200
+	Metadata int           // bytes of metadata: 16 KiB
+	Page     int           // results of a page: 1000
+	BodyTime time.Duration // until a body has arrived: 30 s
+}
+
+func (l Limits) withDefaults() Limits {
+	for _, f := range []struct {
+		field *int
+		value int
+	}{{&l.Depth, 200}, {&l.Metadata, 16 << 10}, {&l.Page, 1000}} {
+		if *f.field == 0 {
+			*f.field = f.value
+		}
+	}
+	if l.Body == 0 {
+		l.Body = 4 << 20
+	}
+	if l.BodyTime == 0 {
+		l.BodyTime = 30 * time.Second
+	}
+	return l
+}

@@ -1,0 +1,35 @@
+// Package server serves graphs over HTTP to clients that were written for the LangGraph server.
+//
+// A Server is an http.Handler over a store. It has no state of its own: what it answers is in the
+// documents, the memory and the commits of the store, so several processes can serve one store.
+//
+//	srv, err := server.New(ctx, server.Config{
+//		Store:  store,
+//		Graphs: map[string]graph.Untyped{"agent": g.Untyped()},
+//		Auth:   server.Auth{Authenticate: keys.Authenticate, Rules: server.Owners},
+//	})
+//	http.Handle("/", srv)
+//
+// # Terms
+//
+//   - An assistant is a graph with a configuration and a version. Each graph has a system
+//     assistant, whose id follows from the name of the graph.
+//   - A thread is a record, and the thread of commits with the same name.
+//   - An item is a value in the memory of the store.
+//   - A Rule decides what an Identity may do. It may return a Filter; what does not match the
+//     filter does not exist for the caller.
+//   - The Dialect of a request is the family of clients that it comes from. It changes the body of
+//     an error.
+//
+// # What it guarantees
+//
+//  1. A request has a documented status. A failure of the store is a 503. Only a defect is a 500.
+//  2. Bodies, headers, depth and numbers of JSON, metadata and pages have limits; see Limits.
+//  3. A mutation of a record is a compare-and-set that is retried, so concurrent requests of
+//     several processes lose no change.
+//  4. An error has no path, key, query or stack of the server.
+//
+// # What it does not do
+//
+// It terminates no TLS, and has no sessions and no cookies.
+package server

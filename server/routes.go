@@ -1,0 +1,132 @@
+package server
+
+import (
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/weftrun/weft/server/wire"
+)
+
+// route is an endpoint.
+type route struct {
+	method, path string
+	open         bool // to callers without credentials
+	handle       func(c *call) error
+}
+
+var routes = []route{
+	{http.MethodGet, "/ok", true, getOK},
+	{http.MethodGet, "/info", true, getInfo},
+	{http.MethodGet, "/metrics", false, getMetrics},
+
+	{http.MethodPost, "/assistants", false, createAssistant},
+	{http.MethodPost, "/assistants/search", false, searchAssistants},
+	{http.MethodPost, "/assistants/count", false, countAssistants},
+	{http.MethodGet, "/assistants/{assistant_id}", false, getAssistant},
+	{http.MethodPatch, "/assistants/{assistant_id}", false, updateAssistant},
+	{http.MethodDelete, "/assistants/{assistant_id}", false, deleteAssistant},
+	{http.MethodPost, "/assistants/{assistant_id}/versions", false, listVersions},
+	{http.MethodPost, "/assistants/{assistant_id}/latest", false, setLatestVersion},
+
+	{http.MethodPost, "/threads", false, createThread},
+	{http.MethodPost, "/threads/search", false, searchThreads},
+	{http.MethodPost, "/threads/count", false, countThreads},
+	{http.MethodPost, "/threads/prune", false, pruneThreads},
+	{http.MethodGet, "/threads/{thread_id}", false, getThread},
+	{http.MethodPatch, "/threads/{thread_id}", false, updateThread},
+	{http.MethodDelete, "/threads/{thread_id}", false, deleteThread},
+	{http.MethodPost, "/threads/{thread_id}/copy", false, copyThread},
+	{http.MethodGet, "/threads/{thread_id}/storage", false, threadStorage},
+
+	{http.MethodPut, "/store/items", false, putItem},
+	{http.MethodGet, "/store/items", false, getItem},
+	{http.MethodDelete, "/store/items", false, deleteItem},
+	{http.MethodPost, "/store/items/search", false, searchItems},
+	{http.MethodPost, "/store/namespaces", false, listNamespaces},
+}
+
+// handlerOf returns the handler of a route.
+func (s *Server) handlerOf(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		rec := &recorder{ResponseWriter: w}
+		c := &call{Request: r, w: rec, server: s, dialect: s.dialect(r), id: r.Header.Get("X-Request-Id")}
+		defer func() {
+			if v := recover(); v != nil {
+				if v == http.ErrAbortHandler {
+					panic(v)
+				}
+				s.log().ErrorContext(r.Context(), "server: a handler panicked", "path", rt.path, "request_id", c.id, "panic", v, "stack", string(debug.Stack()))
+				c.fail(wire.Errorf(wire.CodeInternal, "internal error"))
+			}
+			elapsed := time.Since(began)
+			s.metrics.observe(rt.method+" "+rt.path, rec.status, elapsed)
+			s.log().DebugContext(r.Context(), "request", "method", r.Method, "path", rt.path, "status", rec.status,
+				"request_id", c.id, "ms", elapsed.Milliseconds())
+		}()
+		var err error
+		if !rt.open {
+			err = c.authenticate()
+		}
+		if err == nil {
+			err = rt.handle(c)
+		}
+		if err != nil && r.Context().Err() == nil {
+			f, hidden := faultOf(err)
+			if hidden {
+				s.log().ErrorContext(r.Context(), "server: a request failed", "path", rt.path, "request_id", c.id, "error", err)
+			}
+			c.fail(f)
+		}
+	})
+}
+
+// fail answers with an error, unless the answer has begun.
+func (c *call) fail(f *wire.Error) {
+	if rec, ok := c.w.(*recorder); !ok || rec.status == 0 {
+		c.refuse(f)
+	}
+}
+
+// unrouted answers a request that has no route: the path is unknown, or does not have the method.
+func (s *Server) unrouted(w http.ResponseWriter, r *http.Request, mux http.Handler) {
+	probe := &recorder{ResponseWriter: discard{w.Header()}}
+	mux.ServeHTTP(probe, r)
+	c := &call{Request: r, w: w, server: s, dialect: s.dialect(r)}
+	if probe.status == http.StatusMethodNotAllowed {
+		c.refuse(wire.Errorf(wire.CodeMethodNotAllowed, "the method must be one of %s", w.Header().Get("Allow")))
+		return
+	}
+	c.refuse(wire.Errorf(wire.CodeNotFound, "Not Found"))
+}
+
+// recorder remembers the status of an answer.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(data []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(data)
+}
+
+// Unwrap is for http.ResponseController.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// discard is a ResponseWriter that writes only headers.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header            { return d.header }
+func (d discard) Write(data []byte) (int, error) { return len(data), nil }
+func (d discard) WriteHeader(int)                {}

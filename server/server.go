@@ -1,0 +1,142 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/memory"
+)
+
+// Server is an http.Handler that serves graphs. It is safe for concurrent use.
+type Server struct {
+	config     Config
+	limits     Limits
+	handler    http.Handler
+	memory     memory.Store
+	assistants assistants
+	threads    records[thread]
+	metrics    metrics
+}
+
+// New returns a server, and stores the system assistants of graphs that have none yet.
+func New(ctx context.Context, c Config) (*Server, error) {
+	if c.Store == nil {
+		return nil, fmt.Errorf("%w: Store must be set", ErrConfig)
+	}
+	if len(c.Graphs) == 0 {
+		return nil, fmt.Errorf("%w: Graphs must have a graph", ErrConfig)
+	}
+	for id, g := range c.Graphs {
+		if id == "" || g == nil {
+			return nil, fmt.Errorf("%w: Graphs must have ids and graphs (got id %q)", ErrConfig, id)
+		}
+	}
+	docs, items, err := storesOf(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		config: c, limits: c.Limits.withDefaults(), memory: items, assistants: newAssistants(docs),
+		threads: newRecords[thread](docs, "weft.threads"),
+	}
+	s.metrics.init()
+	s.handler = s.handlers()
+	if err := s.addSystemAssistants(ctx); err != nil {
+		return nil, fmt.Errorf("server: store the assistants: %w", err)
+	}
+	return s, nil
+}
+
+// storesOf returns the documents and the memory of a config, which by default are those that the
+// store offers.
+func storesOf(ctx context.Context, c Config) (docs document.Store, items memory.Store, err error) {
+	docs, items = c.Documents, c.Memory
+	_, local := c.Store.(*checkpoint.Memory)
+	if docs == nil && local {
+		docs = &document.Map{}
+	}
+	if items == nil && local {
+		items = &memory.Map{}
+	}
+	if offers, ok := c.Store.(interface {
+		Documents(context.Context) (document.Store, error)
+	}); ok && docs == nil {
+		if docs, err = offers.Documents(ctx); err != nil {
+			return nil, nil, fmt.Errorf("server: open the documents: %w", err)
+		}
+	}
+	if items == nil {
+		switch offers := c.Store.(type) {
+		case interface {
+			Memory(context.Context) (memory.Store, error)
+		}:
+			if items, err = offers.Memory(ctx); err != nil {
+				return nil, nil, fmt.Errorf("server: open the memory: %w", err)
+			}
+		case interface{ Memory() memory.Store }:
+			items = offers.Memory()
+		}
+	}
+	if docs == nil || items == nil {
+		return nil, nil, fmt.Errorf("%w: Documents and Memory must be set, since the store %T does not offer them", ErrConfig, c.Store)
+	}
+	return docs, items, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+func (s *Server) now() time.Time {
+	if s.config.Now != nil {
+		return s.config.Now()
+	}
+	return time.Now()
+}
+
+func (s *Server) log() *slog.Logger {
+	if s.config.Log != nil {
+		return s.config.Log
+	}
+	return slog.Default()
+}
+
+// handlers returns the handler of all requests: the middleware, then the routes of the application,
+// then those of the server.
+func (s *Server) handlers() http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range routes {
+		mux.Handle(r.method+" "+r.path, s.handlerOf(r))
+	}
+	if s.config.AllowTruncate {
+		r := route{method: http.MethodPost, path: "/internal/truncate", open: true, handle: truncate}
+		mux.Handle(r.method+" "+r.path, s.handlerOf(r))
+	}
+	own := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := requestID(r)
+		w.Header().Set("X-Request-Id", id)
+		r.Header.Set("X-Request-Id", id)
+		if s.config.CORS.answer(w, r) {
+			return
+		}
+		if s.config.Routes != nil {
+			if _, pattern := s.config.Routes.Handler(r); pattern != "" {
+				s.config.Routes.ServeHTTP(w, r)
+				return
+			}
+		}
+		if h, pattern := mux.Handler(r); pattern == "" {
+			s.unrouted(w, r, h)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+	if s.config.Middleware != nil {
+		return s.config.Middleware(own)
+	}
+	return own
+}
