@@ -45,9 +45,8 @@ func TestCall_ServerSilent(t *testing.T) {
 				options := o // of this subtest: others run beside it
 				options.Addr = n.Addr
 				store := storeOf(t, connect(t, options), cfg)
-				calls := storetest.Calls(t, store, documentsOf(t, store), store.Memory(), storetest.Call{Name: "Documents"},
-					storetest.Call{Name: "Bus.Publish", Do: func(ctx context.Context) error { return store.Bus(0).Publish(ctx, "topic", []byte("x")) }},
-					storetest.Call{Name: "Bus.Last", Do: func(ctx context.Context) error { _, err := store.Bus(0).Last(ctx, "topic"); return err }})
+				calls := storetest.Calls(t, store, documentsOf(t, store), store.Memory(), storetest.Call{Name: "Documents"})
+				calls = append(calls, storetest.BusCalls(store.Bus(0))...)
 				ready := func(ctx context.Context) error { _, err := store.Load(ctx, storetest.Thread, 0); return err }
 				storetest.Bounded(t, n, way, impatience, ready, calls)
 				n.Set(way)

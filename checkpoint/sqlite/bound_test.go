@@ -38,9 +38,15 @@ func TestCall_FileLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	bus, err := s.Bus(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	calls := storetest.Calls(t, s, docs, mem,
 		storetest.Call{Name: "Documents", Do: func(ctx context.Context) error { _, err := s.Documents(ctx); return err }},
-		storetest.Call{Name: "Memory", Do: func(ctx context.Context) error { _, err := s.Memory(ctx); return err }})
+		storetest.Call{Name: "Memory", Do: func(ctx context.Context) error { _, err := s.Memory(ctx); return err }},
+		storetest.Call{Name: "Bus", Do: func(ctx context.Context) error { _, err := s.Bus(ctx, 0); return err }})
+	calls = append(calls, storetest.BusCalls(bus)...)
 	unlock := lock(t, path)
 	defer unlock()
 	busy := 0

@@ -15,6 +15,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/memory"
+	"github.com/weftrun/weft/checkpoint/topic"
 )
 
 // Store is all that a store of this module does.
@@ -149,6 +150,14 @@ func memoryCalls(s memory.Store) []Call {
 			_, err := s.Namespaces(ctx, memory.NamespaceQuery{})
 			return err
 		}},
+	}
+}
+
+// BusCalls returns the calls of a bus. Follow is not one of them: it waits until its context ends.
+func BusCalls(b topic.Bus) []Call {
+	return []Call{
+		{"Bus.Publish", func(ctx context.Context) error { return b.Publish(ctx, "topic", []byte("event")) }},
+		{"Bus.Last", func(ctx context.Context) error { _, err := b.Last(ctx, "topic"); return err }},
 	}
 }
 
