@@ -157,3 +157,11 @@ func (s records[T]) each(ctx context.Context, reverse bool, yield func(stored[T]
 		q.After = new(docs[len(docs)-1].Position())
 	}
 }
+
+// ignoreConflict returns nil for the error of a writer that was not the first.
+func ignoreConflict(err error) error {
+	if errors.Is(err, document.ErrConflict) {
+		return nil
+	}
+	return err
+}

@@ -22,36 +22,6 @@ var threadFields = []string{
 
 var threadStatuses = []wire.ThreadStatus{wire.ThreadIdle, wire.ThreadBusy, wire.ThreadInterrupted, wire.ThreadError}
 
-// ttl is how long a thread lives after its last update.
-type ttl struct {
-	Minutes  float64 `json:"ttl"`
-	Strategy string  `json:"strategy"` // delete or keep_latest
-}
-
-const (
-	ttlDelete     = "delete"
-	ttlKeepLatest = "keep_latest"
-)
-
-// decodeTTL reads a number of minutes, or an object.
-func decodeTTL(raw json.RawMessage) (*ttl, error) {
-	if absent(raw) {
-		return nil, nil
-	}
-	t := ttl{Strategy: ttlDelete}
-	into := any(&t)
-	if raw[0] != '{' {
-		into = &t.Minutes
-	}
-	if json.Unmarshal(raw, into) != nil || !(t.Minutes > 0 && t.Minutes < 1e9) {
-		return nil, invalid("ttl must be a number of minutes, or an object with ttl and strategy")
-	}
-	if t.Strategy != ttlDelete && t.Strategy != ttlKeepLatest {
-		return nil, invalid("the strategy of a ttl must be delete or keep_latest (got %.100q)", t.Strategy)
-	}
-	return &t, nil
-}
-
 // thread returns the thread of the path, if the caller may do the action to it.
 func (c *call) thread(action string) (thread, error) {
 	id, err := c.pathID("thread_id")
@@ -339,14 +309,6 @@ func pruneThreads(c *call) error {
 	return c.answer(struct {
 		Count int `json:"pruned_count"`
 	}{pruned})
-}
-
-// pruneThread removes a thread, or all of its commits but the newest.
-func (s *Server) pruneThread(ctx context.Context, id, strategy string) error {
-	if strategy == ttlDelete {
-		return s.removeThread(ctx, id)
-	}
-	return checkpoint.Prune(ctx, s.config.Store, id, checkpoint.Keep{Last: 1})
 }
 
 func copyThread(c *call) error {

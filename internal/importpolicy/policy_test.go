@@ -41,6 +41,7 @@ var policies = []policy{
 	{name: "internal/validtext"},
 	{name: "internal/redact"},
 	{name: "internal/recordedhttp"}, // for tests alone
+	{name: "internal/sdktest"},      // for tests alone
 	{name: "internal/exprs", imports: []string{"internal/suggest"}},
 	{name: "internal/platforms"},
 	{name: "internal/fieldname"},

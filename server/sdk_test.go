@@ -1,0 +1,17 @@
+package server_test
+
+import (
+	"net/http/httptest"
+	"testing"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/sdktest"
+)
+
+// Requirement: Public clients work unmodified
+func TestSDK_Records(t *testing.T) {
+	s := httptest.NewServer(newServer(t, &checkpoint.Memory{}))
+	defer s.Close()
+	sdktest.Node(t, "testdata/records.mjs", s.URL)
+	sdktest.Python(t, "testdata/records.py", s.URL)
+}
