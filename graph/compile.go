@@ -186,7 +186,7 @@ func (c *compiler) job(kind, name string, d *nodeDraft) job {
 			c.fail(pos, "%s: policy: Config.Limits has no %q%s", who(), p.Limit, hint(p.Limit, c.limits.names()))
 		}
 	}
-	j.parallel = p.Parallel
+	j.parallel, j.queue = p.Parallel, p.TaskQueue
 	j.plain = j.limit == 0 && j.idle == 0 && j.gate == nil && j.parallel == 0
 	return j
 }

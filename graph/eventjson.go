@@ -2,6 +2,8 @@ package graph
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 )
 
@@ -81,4 +83,34 @@ func (e Event) stateJSON() ([]byte, error) {
 		return json.Marshal(e.State)
 	}
 	return e.schema.Encode(e.schema.Over(e.State))
+}
+
+// UnmarshalJSON reads what MarshalJSON writes, in another process: State and Payload are a
+// json.RawMessage, and Err is an error with the text alone.
+func (e *Event) UnmarshalJSON(data []byte) error {
+	var j eventJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	mode, ok := modeOf(j.Mode)
+	if !ok {
+		return fmt.Errorf("%w %q", ErrMode, j.Mode)
+	}
+	*e = Event{
+		Seq: j.Seq, Mode: mode, Time: j.Time, Namespace: j.Namespace, Step: j.Step,
+		Node: j.Node, Task: j.Task, Label: j.Label, Sends: j.Sends, ParentTask: j.ParentTask, Phase: j.Phase, Attempt: j.Attempt, Cached: j.Cached,
+		Writes: j.Writes, Token: j.Token, Checkpoint: j.Checkpoint, Commit: j.Commit,
+		Interrupts: j.Interrupts, Decision: j.Decision, Status: j.Status, Drained: j.Drained, Starved: j.Starved,
+		Steps: j.Steps, Missed: j.Missed,
+	}
+	if j.Error != "" {
+		e.Err = errors.New(j.Error)
+	}
+	if j.State != nil {
+		e.State = j.State
+	}
+	if mode == Custom {
+		e.Payload = j.Payload
+	}
+	return nil
 }

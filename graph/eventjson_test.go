@@ -106,3 +106,30 @@ func TestModesAreReadAndWrittenByName(t *testing.T) {
 		t.Errorf("an unknown mode is %q", got)
 	}
 }
+
+// An event that arrives in another process is written there as it was.
+//
+// Requirement: events: JSON
+func TestEvent_UnmarshalsWhatItMarshals(t *testing.T) {
+	all, err := os.ReadFile("testdata/events.jsonl")
+	is(t, err, nil)
+	for line := range strings.Lines(string(all)) {
+		line = strings.TrimSpace(line)
+		var ev graph.Event
+		if err := json.Unmarshal([]byte(line), &ev); err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		data, err := json.Marshal(ev)
+		if is(t, err, nil); string(data) != line {
+			t.Errorf("written again:\n got: %s\nwant: %s", data, line)
+		}
+	}
+	var ev graph.Event
+	if err := json.Unmarshal([]byte(`{"mode":"tasks","error":"oh"}`), &ev); err != nil || ev.Err == nil || ev.Err.Error() != "oh" {
+		t.Errorf("an event with an error has %v, %v; want its text", ev.Err, err)
+	}
+	if err := json.Unmarshal([]byte(`{"mode":"dreams"}`), &ev); !errors.Is(err, graph.ErrMode) {
+		t.Errorf("an unknown mode: %v, want ErrMode", err)
+	}
+}

@@ -44,6 +44,15 @@ func (g *Graph[S]) Name() string {
 	return g.p.name
 }
 
+// Program returns the hash of nodes, edges and the fields of the state that the graph's commits
+// have as CommitInfo.Program.
+func (g *Graph[S]) Program() string {
+	if g.p == nil {
+		return ""
+	}
+	return g.p.hash
+}
+
 // Invoke runs the graph with an input and returns how it ended. What the input wrote is folded
 // into the thread's state, after the fields of the last turn were reset; work that the last turn
 // left unfinished is dropped, also at a static interrupt. While questions are open it returns
@@ -108,12 +117,12 @@ func resultOf[S any](o outcome) Result[S] {
 // Start is Invoke without waiting: it returns a handle of the run. ctx bounds the whole
 // run, not only the call. If the run cannot begin, Wait and its readers get the error.
 func (g *Graph[S]) Start(ctx context.Context, input S, o RunOptions) *Handle[S] {
-	return &Handle[S]{g.p.live(ctx, o, invokes(g.p, input))}
+	return &Handle[S]{f: g.p.live(ctx, o, invokes(g.p, input))}
 }
 
 // StartResume is Resume without waiting.
 func (g *Graph[S]) StartResume(ctx context.Context, a Answers, o RunOptions) *Handle[S] {
-	return &Handle[S]{g.p.live(ctx, o, request{op: opResume, answers: a})}
+	return &Handle[S]{f: g.p.live(ctx, o, request{op: opResume, answers: a})}
 }
 
 // Untyped returns the graph without the type of its state.

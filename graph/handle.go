@@ -5,9 +5,25 @@ import (
 	"iter"
 )
 
-// Handle is a run that is under way, in this process: another one sees what is committed, with
-// [Inspect] and [History]. Its methods are safe for concurrent use.
-type Handle[S any] struct{ f *session }
+// Handle is a run that is under way. Other processes see what it has committed, with [Inspect] and
+// [History]. Its methods are safe for concurrent use.
+type Handle[S any] struct {
+	f      *session
+	remote Remote[S] // if it is not nil, f is
+}
+
+// Remote is a run that other processes carry out. Its methods do what those of [Handle] do.
+type Remote[S any] interface {
+	ID() string
+	Join(r Reader) iter.Seq2[Event, error]
+	Wait() (Result[S], error)
+	Drain(reason string)
+	Cancel(cause error)
+}
+
+// RemoteHandle returns a Handle of a run in other processes, for packages that implement [Untyped]
+// on an engine of their own.
+func RemoteHandle[S any](r Remote[S]) *Handle[S] { return &Handle[S]{remote: r} }
 
 // session returns the run; that of the zero Handle cannot begin.
 func (l *Handle[S]) session() *session {
@@ -18,7 +34,12 @@ func (l *Handle[S]) session() *session {
 }
 
 // ID returns the id of the run, as in Result.Run.
-func (l *Handle[S]) ID() string { return l.session().id }
+func (l *Handle[S]) ID() string {
+	if l.remote != nil {
+		return l.remote.ID()
+	}
+	return l.session().id
+}
 
 // Events is Join for a reader of these modes that slows the run when it is slow.
 func (l *Handle[S]) Events(modes Mode) iter.Seq2[Event, error] { return l.Join(Reader{Modes: modes}) }
@@ -30,6 +51,9 @@ func (l *Handle[S]) Events(modes Mode) iter.Seq2[Event, error] { return l.Join(R
 // end of the run there is only that to read. A second loop is a reader of its own,
 // which joins when it begins.
 func (l *Handle[S]) Join(r Reader) iter.Seq2[Event, error] {
+	if l.remote != nil {
+		return l.remote.Join(r)
+	}
 	f := l.session()
 	return f.events.readers(r, f.start)
 }
@@ -37,6 +61,9 @@ func (l *Handle[S]) Join(r Reader) iter.Seq2[Event, error] {
 // Wait waits for the end of the run and returns what Invoke would. Any number of
 // callers may wait, also after the end.
 func (l *Handle[S]) Wait() (Result[S], error) {
+	if l.remote != nil {
+		return l.remote.Wait()
+	}
 	out, err := l.session().wait()
 	return resultOf[S](out), err
 }
@@ -45,7 +72,13 @@ func (l *Handle[S]) Wait() (Result[S], error) {
 // has finished is committed; the Result has the reason, and the Status Pending, or
 // Interrupted where questions are open too. A run that has nothing left to do after
 // the step ends as ever. Without a store what is left is lost.
-func (l *Handle[S]) Drain(reason string) { l.session().drain.Request(reason) }
+func (l *Handle[S]) Drain(reason string) {
+	if l.remote != nil {
+		l.remote.Drain(reason)
+		return
+	}
+	l.session().drain.Request(reason)
+}
 
 // Cancel stops the run at once, as cancelling its context does: Wait then returns an
 // error that wraps cause. What had finished is stored first. A nil cause is
@@ -53,6 +86,10 @@ func (l *Handle[S]) Drain(reason string) { l.session().drain.Request(reason) }
 func (l *Handle[S]) Cancel(cause error) {
 	if cause == nil {
 		cause = context.Canceled
+	}
+	if l.remote != nil {
+		l.remote.Cancel(cause)
+		return
 	}
 	l.session().root.cancel(cause)
 }

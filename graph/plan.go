@@ -91,10 +91,11 @@ func (p *Plan) Due() (due []PlannedTask) {
 
 // PlannedTask is a task of a step that is due.
 type PlannedTask struct {
-	ID   string  `json:"id"`
-	Node string  `json:"node"`
-	Send bool    `json:"send,omitempty"` // a Send started it
-	End  TaskEnd `json:"end,omitempty"`  // how it has ended; "" if it is to be run
+	ID        string  `json:"id"`
+	Node      string  `json:"node"`
+	Send      bool    `json:"send,omitempty"`       // a Send started it
+	End       TaskEnd `json:"end,omitempty"`        // how it has ended; "" if it is to be run
+	TaskQueue string  `json:"task_queue,omitempty"` // of the node's Policy
 	// Timeout, Idle, Attempts and Parallel are those of the node's Policy, or of the Send. RunTask
 	// keeps to the first three; how many tasks run at once is up to the driver.
 	Timeout  time.Duration `json:"timeout,omitempty"`

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Policy is how a node is run. The zero Policy runs it once, without a limit. A node
@@ -35,6 +38,10 @@ type Policy struct {
 	// Between two attempts a task does not hold its place; one that was abandoned holds it until
 	// its function returns, as under a Limit. A handler has places of its own.
 	Parallel int
+	// TaskQueue names where the node's tasks run when a queue with workers drives the graph, such
+	// as the workers with a GPU; "" means any worker. A run in one process ignores it. The Policy of
+	// a handler does not count: it runs where its node ran.
+	TaskQueue string
 }
 
 // Retry repeats a failed attempt on a fresh view of the state. Questions and
@@ -68,6 +75,9 @@ type Retry struct {
 	Else *Retry
 }
 
+// longestTaskQueue bounds the name of a task queue, in bytes.
+const longestTaskQueue = 200
+
 // NoWait is the Retry.Initial of attempts that follow one another at once, unless a failure
 // asks for a wait itself: see Retry.MaxAfter.
 const NoWait time.Duration = -1
@@ -80,6 +90,8 @@ func (p Policy) check() error {
 		return fmt.Errorf("an idle timeout of %v is less than nothing", p.Idle)
 	case p.Parallel < 0:
 		return fmt.Errorf("%d attempts at once are less than none", p.Parallel)
+	case len(p.TaskQueue) > longestTaskQueue || !utf8.ValidString(p.TaskQueue) || strings.ContainsFunc(p.TaskQueue, unicode.IsControl):
+		return fmt.Errorf("a task queue must be one line of at most %d bytes (got %.100q)", longestTaskQueue, p.TaskQueue)
 	}
 	var seen []*Retry
 	for r := &p.Retry; r != nil; r = r.Else {

@@ -59,6 +59,7 @@ type job struct {
 	budgeted bool           // the retries have a Budget
 	gate     *schedule.Gate // each attempt passes it; nil is none
 	parallel int            // at most so many attempts at once in a run; 0 is no bound
+	queue    string         // see Policy.TaskQueue
 	plain    bool           // no limit of any kind holds
 }
 

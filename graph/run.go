@@ -96,7 +96,7 @@ func (r *run) plan() (Status, error) {
 		r.steps -= restored
 		return r.pauseHere()
 	}
-	if r.session.drain != nil && r.drains() {
+	if (r.session.drain != nil || r.opts.StopAtTaskQueue) && r.drains() {
 		r.steps -= restored
 		r.paused.drained = true
 		return Pending, nil
@@ -116,7 +116,23 @@ func (r *run) plan() (Status, error) {
 // ends with its error.
 func (r *run) drains() bool {
 	_, ok := r.session.drain.Requested()
+	ok = ok || r.opts.StopAtTaskQueue && r.inside == nil && r.hasTaskQueue()
 	return ok && r.ctx.Err() == nil
+}
+
+// hasTaskQueue reports whether a task is due whose Policy names a queue.
+func (r *run) hasTaskQueue() bool {
+	for _, n := range r.front.Due {
+		if r.nodes[n].queue != "" {
+			return true
+		}
+	}
+	for _, s := range r.front.Sends {
+		if r.nodes[s.Node].queue != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // commitStep folds the results of the step's tasks and commits them. If a task has not finished, it

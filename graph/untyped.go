@@ -17,6 +17,9 @@ import (
 // [Graph.DecodeInput], and states as [Graph.EncodeState] returns them.
 type Untyped interface {
 	Name() string
+	// Program returns a hash of nodes, edges and the fields of the state: the Program of the commits
+	// that the graph makes.
+	Program() string
 	Invoke(ctx context.Context, input json.RawMessage, o RunOptions) (Result[json.RawMessage], error)
 	Resume(ctx context.Context, a Answers, o RunOptions) (Result[json.RawMessage], error)
 	Start(ctx context.Context, input json.RawMessage, o RunOptions) *Handle[json.RawMessage]
@@ -75,11 +78,11 @@ func (g untyped[S]) Resume(ctx context.Context, a Answers, o RunOptions) (Result
 }
 
 func (g untyped[S]) Start(ctx context.Context, input json.RawMessage, o RunOptions) *Handle[json.RawMessage] {
-	return &Handle[json.RawMessage]{g.p.live(ctx, o, invokesJSON(input))}
+	return &Handle[json.RawMessage]{f: g.p.live(ctx, o, invokesJSON(input))}
 }
 
 func (g untyped[S]) StartResume(ctx context.Context, a Answers, o RunOptions) *Handle[json.RawMessage] {
-	return &Handle[json.RawMessage]{g.p.live(ctx, o, request{op: opResume, answers: a, asJSON: true})}
+	return &Handle[json.RawMessage]{f: g.p.live(ctx, o, request{op: opResume, answers: a, asJSON: true})}
 }
 
 func (g untyped[S]) InputHash(input json.RawMessage) (string, error) {

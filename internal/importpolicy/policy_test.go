@@ -82,6 +82,7 @@ var policies = []policy{
 	{name: "internal/refmodel", imports: []string{"state", "checkpoint", "graph"}},                                                                                                   // for tests alone
 	{name: "internal/storetest", imports: []string{"state", "state/record", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph"}}, // for tests alone
 	{name: "internal/servertest", imports: []string{"internal/storetest"}},                                                                                                           // for tests alone
+	{name: "graph/eventlog", imports: []string{"checkpoint/topic", "graph"}},
 	{name: "internal/golden", imports: []string{ // for tests alone
 		"state", "state/message", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
 		"conversation/tasks", "conversation/thread", "graph",

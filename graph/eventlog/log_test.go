@@ -1,0 +1,185 @@
+package eventlog_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint/topic"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/eventlog"
+)
+
+// token returns an event of a model's output.
+func token(n int) graph.Event {
+	return graph.Event{Mode: graph.Messages, Seq: uint64(n), Token: graph.Token{ID: "m", Delta: fmt.Sprint(n)}}
+}
+
+// read returns the batches that a log has.
+func read(t *testing.T, log eventlog.Log, after uint64) (all []eventlog.Batch) {
+	t.Helper()
+	last, err := log.Last(t.Context(), "t1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last == after {
+		return nil
+	}
+	for b, err := range log.Follow(t.Context(), "t1", after) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all = append(all, b); b.Position == last {
+			break
+		}
+	}
+	return all
+}
+
+// Requirement: events: a log for other processes
+func TestWriter_GathersTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := eventlog.Log{Bus: new(topic.Local)}
+		w := log.Writer("t1", "run-1", 2)
+		for n := range 5 {
+			w.Write(token(n))
+			time.Sleep(5 * time.Millisecond)
+		}
+		synctest.Wait()
+		if all := read(t, log, 0); len(all) != 0 {
+			t.Errorf("%d batches were published after 25 ms, want none", len(all))
+		}
+		time.Sleep(30 * time.Millisecond)
+		synctest.Wait()
+		all := read(t, log, 0)
+		if len(all) != 1 || len(all[0].Events) != 5 || all[0].Run != "run-1" || all[0].Attempt != 2 || all[0].Position != 1 {
+			t.Fatalf("the batches are %+v, want one with 5 tokens", all)
+		}
+		w.Write(graph.Event{Mode: graph.Custom, Payload: "now"})
+		synctest.Wait()
+		if all := read(t, log, 1); len(all) != 1 || all[0].End {
+			t.Errorf("the batches are %+v, want one with the event that is no token", all)
+		}
+		w.Write(token(9))
+		w.End()
+		if err := w.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		w.Write(token(10))
+		if all := read(t, log, 2); len(all) != 1 || !all[0].End || len(all[0].Events) != 1 {
+			t.Errorf("the batches are %+v, want one with the token, and the end", all)
+		}
+		if err := w.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWriter_EndsWithoutEvents(t *testing.T) {
+	log := eventlog.Log{Bus: new(topic.Local)}
+	w := log.Writer("t1", "run-1", 1)
+	w.End()
+	if err := w.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if all := read(t, log, 0); len(all) != 1 || !all[0].End || len(all[0].Events) != 0 {
+		t.Errorf("the batches are %+v, want the end", all)
+	}
+}
+
+// stuck is a bus that takes events when it is let go.
+type stuck struct {
+	topic.Local
+	may chan struct{}
+}
+
+func (s *stuck) Publish(ctx context.Context, name string, data []byte) error {
+	select {
+	case <-s.may:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return s.Local.Publish(ctx, name, data)
+}
+
+func TestWriter_CountsWhatItDrops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bus := &stuck{may: make(chan struct{})}
+		log := eventlog.Log{Bus: bus}
+		w := log.Writer("t1", "run-1", 1)
+		w.Write(graph.Event{Mode: graph.Custom, Payload: 0})
+		synctest.Wait() // it is being published
+		for n := range 5000 {
+			w.Write(graph.Event{Mode: graph.Custom, Payload: n})
+		}
+		close(bus.may)
+		if err := w.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		events, lost := 0, uint64(0)
+		for _, b := range read(t, log, 0) {
+			events += len(b.Events)
+			lost += b.Lost
+		}
+		if events != 4097 || lost != 904 {
+			t.Errorf("%d events arrived and %d are lost, want 4097 and 904", events, lost)
+		}
+	})
+}
+
+func TestWriter_DoesNotWaitForABusThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := eventlog.Log{Bus: &stuck{may: make(chan struct{})}}
+		w := log.Writer("t1", "run-1", 1)
+		w.Write(graph.Event{Mode: graph.Custom})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := w.Close(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("Close = %v, want that the bus was given up", err)
+		}
+	})
+}
+
+func TestFollow_GoesOnAfterWhatIsNoBatch(t *testing.T) {
+	bus := new(topic.Local)
+	log := eventlog.Log{Bus: bus}
+	if err := bus.Publish(t.Context(), eventlog.Topic("t1"), []byte("noise")); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Publish(t.Context(), "t1", eventlog.Batch{Run: "r"}); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for b, err := range log.Follow(t.Context(), "t1", 0) {
+		if n++; n == 1 {
+			if !errors.Is(err, eventlog.ErrBatch) {
+				t.Errorf("the noise is %v, want ErrBatch", err)
+			}
+			continue
+		}
+		if err != nil || b.Run != "r" || b.Position != 2 {
+			t.Errorf("the batch is %+v, %v; want that of r", b, err)
+		}
+		break
+	}
+	if err := log.Publish(t.Context(), "t1", eventlog.Batch{Events: []graph.Event{{Mode: graph.Custom, Payload: make(chan int)}}}); err == nil {
+		t.Error("an event that cannot be JSON was published")
+	} else if unsupported := (*json.UnsupportedTypeError)(nil); !errors.As(err, &unsupported) {
+		t.Errorf("the error is %v, want that of its JSON", err)
+	}
+}
+
+func TestTopic_IsShortEnough(t *testing.T) {
+	long := strings.Repeat("t", 512)
+	if err := topic.CheckName(eventlog.Topic(long)); err != nil {
+		t.Error(err)
+	}
+	if got := eventlog.Topic("t1"); got != "events/t1" {
+		t.Errorf("Topic = %q, want %q", got, "events/t1")
+	}
+}
