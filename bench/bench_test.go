@@ -29,8 +29,8 @@ func TestWorkloads_ResultsAreRight(t *testing.T) {
 	}
 }
 
-// TestAWrongResultIsNeverFast gives a runner a result that is wrong.
-func TestAWrongResultIsNeverFast(t *testing.T) {
+// TestResult_WrongIsNeverFast gives a runner a result that is wrong.
+func TestResult_WrongIsNeverFast(t *testing.T) {
 	w := Workload{Name: "counting", Unit: "step", Units: 1, Runners: []Runner{
 		{floor, func(context.Context) (Job, error) { return job(func(context.Context) error { return is(1, 1) }) }},
 		{weft, func(context.Context) (Job, error) { return job(func(context.Context) error { return is(1, 2) }) }},
@@ -46,8 +46,8 @@ func TestAWrongResultIsNeverFast(t *testing.T) {
 	}
 }
 
-// TestABudgetThatIsNotMetIsSaid has a chain that is too slow, and ten times faster than a peer.
-func TestABudgetThatIsNotMetIsSaid(t *testing.T) {
+// TestBudget_NotMetIsReported has a chain that is too slow, and ten times faster than a peer.
+func TestBudget_NotMetIsReported(t *testing.T) {
 	r := results{by: map[string][]Measured{"chain of 1000": {
 		{Runner: weft, Samples: []Sample{{Nanos: 101}}},
 		{Runner: eino, Samples: []Sample{{Nanos: 1010}}},
@@ -63,7 +63,7 @@ func TestABudgetThatIsNotMetIsSaid(t *testing.T) {
 	}
 }
 
-func TestMediansAndSpreads(t *testing.T) {
+func TestStats_MediansAndSpreads(t *testing.T) {
 	m := Measured{Samples: []Sample{{Nanos: 5}, {Nanos: 1}, {Nanos: 100}, {Nanos: 4}, {Nanos: 3}}}
 	if got := m.Median().Nanos; got != 4 {
 		t.Errorf("median: got %v, want 4", got)

@@ -106,7 +106,7 @@ func TestApprove_SchemaFollowsFromTheData(t *testing.T) {
 
 // An approval does not change the parameters. Numbers are those of a stored plan, on every level.
 // Whole numbers that a float64 cannot represent stay exact.
-func TestApprovedParametersAreThoseOfThePlan(t *testing.T) {
+func TestApproval_ParametersAreThoseOfThePlan(t *testing.T) {
 	var got map[string]any
 	reg, err := capabilities.NewRegistry(capabilities.Func(capabilities.Info{Name: "a", Description: "d", Approval: capabilities.AlwaysApproval},
 		func(_ context.Context, c *capabilities.Call) error { got = c.Step.Parameters; return nil }))

@@ -66,7 +66,7 @@ func TestNames_ComeAfterTheirRequirements(t *testing.T) {
 	same(t, "names", r.Names(), []string{"c-find", "b-load", "a-plot", "a-report"})
 }
 
-func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
+func TestRegistry_ReportsEveryMistakeAtOnce(t *testing.T) {
 	_, err := capabilities.NewRegistry(
 		provider("", nil, nil, nil),
 		nil,
@@ -127,7 +127,7 @@ func TestNewRegistry_BrokenCapabilityMustBeOptional(t *testing.T) {
 	contains(t, err, `"broken" has no description`)
 }
 
-func TestValidateComparesWithTypesAndNodes(t *testing.T) {
+func TestValidate_ComparesTypesAndNodes(t *testing.T) {
 	types, err := agent.NewTypes(agent.TypeOf[Rain]())
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestValidateComparesWithTypesAndNodes(t *testing.T) {
 	}
 }
 
-func TestAlwaysActiveOnesComeFirst(t *testing.T) {
+func TestAlwaysActive_ComeFirst(t *testing.T) {
 	always := func(name string) capabilities.Capability {
 		return storing(capabilities.Info{Name: name, Description: "d", AlwaysActive: true})
 	}
@@ -159,7 +159,7 @@ func TestAlwaysActiveOnesComeFirst(t *testing.T) {
 	}
 }
 
-func TestGuidesGoByPriority(t *testing.T) {
+func TestGuides_AreOrderedByPriority(t *testing.T) {
 	with := func(name string, p *capabilities.PlanGuide) capabilities.Capability {
 		return storing(capabilities.Info{Name: name, Description: "d", Plan: p})
 	}

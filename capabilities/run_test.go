@@ -101,7 +101,7 @@ func TestConstrain_HardWithoutInputsFails(t *testing.T) {
 	}
 }
 
-func TestStoreThenFailLeavesNoContext(t *testing.T) {
+func TestExecute_FailureAfterStoreLeavesNoContext(t *testing.T) {
 	boom := errors.New("boom")
 	r := registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d", Provides: []string{"RAIN"}},
 		func(_ context.Context, c *capabilities.Call) error {
@@ -151,7 +151,7 @@ func question(t testing.TB, err error) *capabilities.ApprovalNeeded {
 	return q
 }
 
-func TestADecisionNeverCountsForAnotherRequest(t *testing.T) {
+func TestDecision_CountsForItsRequestOnly(t *testing.T) {
 	ran := 0
 	r := asking(t, capabilities.FailStep, &ran)
 	m, step := manager(t), agent.Step{Capability: "write", ContextKey: "k", Objective: "set it"}
@@ -206,7 +206,7 @@ func TestRejection_EndsByPolicyAndAsksNoMore(t *testing.T) {
 	}
 }
 
-func TestApprovalFollowsTheSettings(t *testing.T) {
+func TestApproval_FollowsTheSettings(t *testing.T) {
 	for _, tt := range []struct {
 		kind capabilities.Approval
 		s    agent.Settings
@@ -236,7 +236,7 @@ func (c classifying) ClassifyError(error, *capabilities.Call) (agent.Severity, s
 	return c.severity, "please wait"
 }
 
-func TestFailuresAreClassified(t *testing.T) {
+func TestFailures_AreClassified(t *testing.T) {
 	boom := errors.New("boom")
 	info := capabilities.Info{Name: "find", Description: "d", Retry: graph.Retry{Attempts: 7, Initial: graph.NoWait}}
 	find := capabilities.Func(info, func(context.Context, *capabilities.Call) error { return boom })
@@ -282,7 +282,7 @@ func TestStep_WithoutAStepOrTime(t *testing.T) {
 	}
 }
 
-func TestAToolIsACapability(t *testing.T) {
+func TestTool_IsACapability(t *testing.T) {
 	tool := capabilities.Tool(capabilities.Info{Name: "find", Description: "d"}, func(_ context.Context, a struct {
 		Name string `json:"name"`
 	}) (Rain, error) {
@@ -309,7 +309,7 @@ func TestAToolIsACapability(t *testing.T) {
 	contains(t, err, "has no function")
 }
 
-func TestContextsAreSavedToAFileAndReadBack(t *testing.T) {
+func TestContexts_AreSavedToAFileAndReadBack(t *testing.T) {
 	var data state.ContextData
 	if err := data.Put("RAIN", "k", state.ContextEntry{Fields: `{"column":"<rain> ü"}`}); err != nil {
 		t.Fatal(err)
@@ -344,7 +344,7 @@ func TestContextsAreSavedToAFileAndReadBack(t *testing.T) {
 	}
 }
 
-func TestARejectionIsNotClassifiedAway(t *testing.T) {
+func TestRejection_IsNotClassified(t *testing.T) {
 	ran := 0
 	info := capabilities.Info{Name: "write", Description: "d", Approval: capabilities.AlwaysApproval}
 	r := registry(t, classifying{capabilities.Func(info, func(context.Context, *capabilities.Call) error { ran++; return nil }), agent.Retriable})

@@ -10,7 +10,7 @@ import (
 )
 
 // The first compression may happen inside or outside of a bubble.
-func TestValuesAreCompressedInsideAndOutsideOfBubbles(t *testing.T) {
+func TestCompression_InsideAndOutsideOfBubbles(t *testing.T) {
 	entry := checkpoint.Entry{Task: "t", Slot: "s", Data: []byte(`"` + strings.Repeat("x", 10<<10) + `"`)}
 	use := func() {
 		m, k := new(checkpoint.Memory), checkpoint.Key{Thread: "t"}

@@ -36,7 +36,7 @@ func (s *scales) Commit(ctx context.Context, c checkpoint.Commit) error {
 }
 
 // Requirement: The stored form of a field is invisible
-func TestBytesOfAStepDoNotGrowWithTheThread(t *testing.T) {
+func TestStep_BytesDoNotGrowWithTheThread(t *testing.T) {
 	store := &scales{Store: new(checkpoint.Memory)}
 	w := open[notes](t, store)
 	line := strings.Repeat("x", 1024)
@@ -64,7 +64,7 @@ func TestBytesOfAStepDoNotGrowWithTheThread(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatChangedIsStored(t *testing.T) {
+func TestCommit_StoresOnlyWhatChanged(t *testing.T) {
 	store := &scales{Store: new(checkpoint.Memory)}
 	w := open[notes](t, store)
 	step(w, func(s *notes) { s.Title.Set("a"); s.Lines.Append("1"); s.Count.Add(1); s.Index.Put("k", 1) })
@@ -79,7 +79,7 @@ func TestOnlyWhatChangedIsStored(t *testing.T) {
 	}
 }
 
-func TestFailedCommitChangesNothing(t *testing.T) {
+func TestCommit_FailureChangesNothing(t *testing.T) {
 	store := &scales{Store: new(checkpoint.Memory)}
 	w := open[notes](t, store)
 	step(w, func(s *notes) { s.Lines.Append("1") })
@@ -98,7 +98,7 @@ func TestFailedCommitChangesNothing(t *testing.T) {
 	}
 }
 
-func TestOtherWriterIsNoticed(t *testing.T) {
+func TestCommit_DetectsAnotherWriter(t *testing.T) {
 	store := new(checkpoint.Memory)
 	a, b := open[notes](t, store), open[notes](t, store)
 	step(a, func(s *notes) { s.Title.Set("a") })
@@ -113,7 +113,7 @@ func TestOtherWriterIsNoticed(t *testing.T) {
 	}
 }
 
-func TestUnknownFieldsAreCarriedAlong(t *testing.T) {
+func TestFields_UnknownAreCarriedAlong(t *testing.T) {
 	type title struct {
 		Title state.Value[string] `json:"title"`
 		New   state.Sum[int]      `json:"new" weft:"default=5"`
@@ -139,7 +139,7 @@ func TestUnknownFieldsAreCarriedAlong(t *testing.T) {
 	}
 }
 
-func TestBadThreadIDsAreRefused(t *testing.T) {
+func TestThreadIDs_BadAreRefused(t *testing.T) {
 	for _, id := range []string{"", strings.Repeat("é", 1024), "a\xff"} {
 		_, err := checkpoint.Open(ctx, new(checkpoint.Memory), checkpoint.Key{Thread: id}, schemaOf[notes](t))
 		if !errors.Is(err, checkpoint.ErrThreadID) {
@@ -149,7 +149,7 @@ func TestBadThreadIDsAreRefused(t *testing.T) {
 }
 
 // A chain that is opened anew at any time reads what the one that wrote it holds.
-func TestChainReadsBackWhateverWasWritten(t *testing.T) {
+func TestChain_ReadsBackWhatWasWritten(t *testing.T) {
 	words := rapid.SampledFrom([]string{"a", "b", "c", "", "é\x00"})
 	rapid.Check(t, func(rt *rapid.T) {
 		store := new(checkpoint.Memory)

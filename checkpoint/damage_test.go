@@ -41,7 +41,7 @@ func typed(err error) bool {
 }
 
 // Requirement: stored bytes are damaged
-func TestNoEnvelopeThatWasSpoiltIsRead(t *testing.T) {
+func TestEnvelope_DamagedIsRefused(t *testing.T) {
 	for name, kind := range envelopes() {
 		texts := NewTexts(kind.codec)
 		good, err := texts.Seal(kind.text)
@@ -90,7 +90,7 @@ func compressedEnvelope(raw uint64, payload []byte) []byte {
 }
 
 // Requirement: a value expands without end
-func TestBombsTakeNoMemory(t *testing.T) {
+func TestDecompression_OfBombsTakesNoMemory(t *testing.T) {
 	zeros := zstdOf(t, 64<<20)
 	long := append(bytes.Clone(zeros), bytes.Repeat(zstdOf(t, 1), 1<<20/len(zstdOf(t, 1)))...) // not so small any more
 	for name, b := range map[string][]byte{
@@ -119,7 +119,7 @@ func TestBombsTakeNoMemory(t *testing.T) {
 	}
 }
 
-func TestWhatExpandsTooMuchIsStoredAsItIs(t *testing.T) {
+func TestCompression_TooHighRatioIsStoredPlain(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text       string
 		compressed bool
@@ -142,7 +142,7 @@ func TestWhatExpandsTooMuchIsStoredAsItIs(t *testing.T) {
 	}
 }
 
-func TestACompressedValueMovesUnopened(t *testing.T) {
+func TestCompression_ValueIsCopiedUnopened(t *testing.T) {
 	from, to := textSpot, place(Key{"other", "ns"}, "field", 7, 0)
 	for name, kind := range envelopes() {
 		if kind.codec.Keys != nil {
@@ -165,7 +165,7 @@ func TestACompressedValueMovesUnopened(t *testing.T) {
 	}
 }
 
-func TestALongTypeIsCut(t *testing.T) {
+func TestTypeName_LongIsCut(t *testing.T) {
 	note := strings.Repeat("é", 100)
 	data, _, err := new(Codec).seal(textSpot, note, 1)
 	if err != nil {

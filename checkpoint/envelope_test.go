@@ -17,7 +17,7 @@ func sealedFor(t testing.TB, at spot, v any) []byte {
 	return b
 }
 
-func TestUnsealReturnsWhatWasSealed(t *testing.T) {
+func TestUnseal_ReturnsWhatWasSealed(t *testing.T) {
 	at := place(Key{"t", "ns"}, "field", 3, 1)
 	for _, v := range []string{"", "x", strings.Repeat("long ", 1000)} {
 		got, err := unseal(at, sealedFor(t, at, v))
@@ -29,7 +29,7 @@ func TestUnsealReturnsWhatWasSealed(t *testing.T) {
 
 // Requirement: a flipped bit in a value is noticed
 // Requirement: a stored byte is damaged
-func TestNoFlippedBitPasses(t *testing.T) {
+func TestUnseal_FlippedBitIsDetected(t *testing.T) {
 	at := place(Key{Thread: "t"}, "field", 1, 0)
 	good := sealedFor(t, at, map[string]int{"a": 1})
 	for i := range len(good) * 8 {
@@ -41,7 +41,7 @@ func TestNoFlippedBitPasses(t *testing.T) {
 	}
 }
 
-func TestNothingThatWasCutOrGrownPasses(t *testing.T) {
+func TestUnseal_CutOrGrownValueIsRefused(t *testing.T) {
 	at := place(Key{Thread: "t"}, "field", 1, 0)
 	good := sealedFor(t, at, "value")
 	for n := range good {
@@ -59,7 +59,7 @@ func TestNothingThatWasCutOrGrownPasses(t *testing.T) {
 	}
 }
 
-func TestAValueBelongsToItsPlace(t *testing.T) {
+func TestUnseal_ValueAtAnotherPlaceIsRefused(t *testing.T) {
 	k := Key{"t", "a"}
 	good := sealedFor(t, place(k, "b", 1, 2), "value")
 	for _, other := range []spot{
@@ -80,7 +80,7 @@ func resum(at spot, b []byte) []byte {
 }
 
 // Requirement: another version wrote it
-func TestOtherFormatsAreRefusedAndNotCalledDamage(t *testing.T) {
+func TestUnseal_OtherFormatIsNotDamage(t *testing.T) {
 	at := place(Key{Thread: "t"}, "field", 1, 0)
 	for i := range 4 { // magic, version, codec, flags
 		other := sealedFor(t, at, "value")

@@ -127,7 +127,7 @@ func goldenFile(dir, name string) string {
 	return filepath.Join("testdata", "golden", dir, name+".json")
 }
 
-func TestGoldenBytesStayAsTheyAre(t *testing.T) {
+func TestGoldenBytes_AreStable(t *testing.T) {
 	for name, write := range golden {
 		got, err := json.MarshalIndent(write(t), "", "\t")
 		if err != nil {
@@ -158,7 +158,7 @@ func TestGoldenBytesStayAsTheyAre(t *testing.T) {
 
 // Requirement: data of an older release opens, and its threads continue
 // Requirement: another version wrote it
-func TestGoldenFilesLoadForEver(t *testing.T) {
+func TestGoldenFiles_Load(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "golden", "*", "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are %d golden files, %v", len(files), err)

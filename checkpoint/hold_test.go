@@ -37,7 +37,7 @@ func release(t *testing.T, h *checkpoint.Held) {
 }
 
 // Requirement: a lease is renewed by the store's clock and fences late writers
-func TestHeldThreadIsRenewed(t *testing.T) {
+func TestHold_RenewsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(checkpoint.Memory)
 		h := hold(t, s, checkpoint.HoldOptions{Owner: "ann", TTL: time.Minute})
@@ -60,7 +60,7 @@ func TestHeldThreadIsRenewed(t *testing.T) {
 	})
 }
 
-func TestHeldThreadCanBeTakenOver(t *testing.T) {
+func TestHold_TakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(checkpoint.Memory)
 		first := hold(t, s, checkpoint.HoldOptions{TTL: time.Minute})
@@ -79,7 +79,7 @@ func TestHeldThreadCanBeTakenOver(t *testing.T) {
 	})
 }
 
-func TestHoldWaits(t *testing.T) {
+func TestHold_Waits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(checkpoint.Memory)
 		first := hold(t, s, checkpoint.HoldOptions{TTL: time.Minute})
@@ -116,7 +116,7 @@ func (f *flakyLeases) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (c
 	return f.Memory.Acquire(ctx, r)
 }
 
-func TestHoldOutlivesAShortFailure(t *testing.T) {
+func TestHold_OutlivesAShortFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &flakyLeases{Memory: new(checkpoint.Memory)}
 		h := hold(t, s, checkpoint.HoldOptions{TTL: time.Minute})
@@ -138,7 +138,7 @@ func TestHoldOutlivesAShortFailure(t *testing.T) {
 	})
 }
 
-func TestHoldEndsWithItsContext(t *testing.T) {
+func TestHold_EndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		h, err := checkpoint.Hold(ctx, new(checkpoint.Memory), "thread", checkpoint.HoldOptions{})
@@ -155,7 +155,7 @@ func TestHoldEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestHoldWithoutLeases(t *testing.T) {
+func TestHold_WithoutLeases(t *testing.T) {
 	s := struct{ checkpoint.Store }{new(checkpoint.Memory)}
 	h := hold(t, s, checkpoint.HoldOptions{})
 	if h.Fence() != "" || h.Context().Err() != nil {
@@ -164,7 +164,7 @@ func TestHoldWithoutLeases(t *testing.T) {
 	release(t, h)
 }
 
-func TestHoldRefusesBadRequests(t *testing.T) {
+func TestHold_RefusesBadRequests(t *testing.T) {
 	for _, o := range []checkpoint.HoldOptions{{Owner: strings.Repeat("x", 65)}, {Owner: "a\x00"}, {TTL: -1}} {
 		if _, err := checkpoint.Hold(t.Context(), new(checkpoint.Memory), "thread", o); !errors.Is(err, checkpoint.ErrRequest) {
 			t.Errorf("rule: bad options are refused\n got: %v for %+v\nwant: %v", err, o, checkpoint.ErrRequest)
@@ -189,10 +189,10 @@ func runHolder(path string) {
 	io.Copy(io.Discard, os.Stdin) // until the parent ends, if it does not kill us before
 }
 
-// TestDeadOwnerIsTakenOverFromAtOnce kills a real process that holds a thread for an hour.
+// TestHold_DeadOwnerIsReplacedAtOnce kills a real process that holds a thread for an hour.
 //
 // Requirement: a killed process's thread is free at once
-func TestDeadOwnerIsTakenOverFromAtOnce(t *testing.T) {
+func TestHold_DeadOwnerIsReplacedAtOnce(t *testing.T) {
 	if checkpoint.SystemKnowsNoProcesses() {
 		t.Log("on this system no process is considered dead")
 		return

@@ -30,7 +30,7 @@ func (s untouched) Put(context.Context, checkpoint.Pending) error {
 
 // Requirement: a state is huge
 // Requirement: ErrTooLarge, ErrRequest, ErrThreadID: the store was not called
-func TestWhatIsTooLargeNeverReachesTheStore(t *testing.T) {
+func TestLimits_TooLargeNeverReachesTheStore(t *testing.T) {
 	long := strings.Repeat("x", 2000)
 	entries := make([]checkpoint.Entry, 3)
 	for i := range entries {
@@ -76,7 +76,7 @@ func TestWhatIsTooLargeNeverReachesTheStore(t *testing.T) {
 	}
 }
 
-func TestANamespaceCanBeTooDeep(t *testing.T) {
+func TestLimits_DepthOfANamespace(t *testing.T) {
 	for depth, ok := range map[int]bool{32: true, 33: false} {
 		key := checkpoint.Key{Thread: "t", Namespace: strings.Repeat("n|", depth-1) + "n"}
 		c, err := checkpoint.Open(ctx, new(checkpoint.Memory), key, schemaOf[notes](t))
@@ -90,7 +90,7 @@ func TestANamespaceCanBeTooDeep(t *testing.T) {
 	}
 }
 
-func TestEntriesBesideOneHeadAreCounted(t *testing.T) {
+func TestLimits_PendingEntriesAreCounted(t *testing.T) {
 	store := sealedStore(t, new(checkpoint.Memory), checkpoint.Codec{Limits: checkpoint.Limits{Pending: 3}})
 	w := open[notes](t, store)
 	step(w, func(*notes) {})
@@ -114,7 +114,7 @@ func TestEntriesBesideOneHeadAreCounted(t *testing.T) {
 
 // The pieces of a list never take more than a value may, and a list that is too large as a
 // whole is refused as a whole: with the step that makes it so.
-func TestAListIsAsLargeAsAValue(t *testing.T) {
+func TestLimits_ListIsAsLargeAsAValue(t *testing.T) {
 	store := sealedStore(t, new(checkpoint.Memory), checkpoint.Codec{NoCompression: true, Limits: checkpoint.Limits{Value: 10_000}})
 	w := open[notes](t, store)
 	line := strings.Repeat("x", 996) // with its quotes and comma just less than 1000 bytes
@@ -133,7 +133,7 @@ func TestAListIsAsLargeAsAValue(t *testing.T) {
 }
 
 // A map whose entries are written over and over stays as small as it is.
-func TestChunksThatWouldBeTooLargeBecomeABase(t *testing.T) {
+func TestChunks_TooLargeBecomeABase(t *testing.T) {
 	store := &scales{Store: new(checkpoint.Memory)}
 	w := open[notes](t, sealedStore(t, store, checkpoint.Codec{Limits: checkpoint.Limits{Value: 2000}}))
 	for n := range 300 {

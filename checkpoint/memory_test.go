@@ -13,9 +13,9 @@ func BenchmarkMemory(b *testing.B) { checkpointtest.Bench(b, openMemory) }
 
 func openMemory(testing.TB) checkpoint.Store { return new(checkpoint.Memory) }
 
-// TestMemoryCommitCostsWhatItAdds compares bytes, not times: early commits of a
+// TestMemory_CommitCostsWhatItAdds compares bytes, not times: early commits of a
 // long thread with late ones.
-func TestMemoryCommitCostsWhatItAdds(t *testing.T) {
+func TestMemory_CommitCostsWhatItAdds(t *testing.T) {
 	var m checkpoint.Memory
 	data := make([]byte, 1024)
 	grow := func(from, to int) (allocated uint64) {

@@ -94,7 +94,7 @@ func laterSchema(t testing.TB, got map[string]string) *state.Schema {
 const laterWant = `{"title":["gold"],"lines":[{"text":"one"},{"text":"two"},{"text":"three"},{"text":"four"}],"number":"7","index":{"a":"1","c":"3"},"tags":{"x":true}}`
 
 // Every kind of value, of every format that was ever written, is brought up to date.
-func TestOldValuesAreMigrated(t *testing.T) {
+func TestMigrate_OldValues(t *testing.T) {
 	v1 := goldenSnapshot(t, "v1", "thread")
 	v2 := goldenSnapshot(t, "v2", "thread")
 	for name, snap := range map[string]checkpoint.Snapshot{"version 1 of the envelope": v1, "version 2": v2} {
@@ -125,7 +125,7 @@ func goldenSnapshot(t *testing.T, dir, name string) (snap checkpoint.Snapshot) {
 	return snap
 }
 
-func TestAMigratedThreadIsStoredWholeOnce(t *testing.T) {
+func TestMigrate_ThreadIsStoredWholeOnce(t *testing.T) {
 	store := &scales{Store: new(checkpoint.Memory)}
 	goldenThread(t, store)
 	w, err := reopen(t, store, laterSchema(t, map[string]string{}))
@@ -166,7 +166,7 @@ func TestAMigratedThreadIsStoredWholeOnce(t *testing.T) {
 
 // Requirement: another version wrote it
 // Requirement: a release is rolled out
-func TestANewerFieldIsLeftAlone(t *testing.T) {
+func TestMigrate_NewerFieldIsLeftAlone(t *testing.T) {
 	store := new(checkpoint.Memory)
 	goldenThread(t, store)
 	w, err := reopen(t, store, laterSchema(t, map[string]string{}))
@@ -189,7 +189,7 @@ func TestANewerFieldIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestAMigrationThatFailsChangesNothing(t *testing.T) {
+func TestMigrate_FailureChangesNothing(t *testing.T) {
 	type now struct {
 		Title state.Value[int] `json:"title" weft:"version=2"`
 	}
@@ -229,7 +229,7 @@ func memoryWith(t *testing.T) checkpoint.Store {
 	return store
 }
 
-func TestAMigrationMayDropAValue(t *testing.T) {
+func TestMigrate_MayDropAValue(t *testing.T) {
 	type now struct {
 		Title state.Value[int]   `json:"title" weft:"version=2,default=5"`
 		Lines state.List[string] `json:"lines" weft:"version=2"`
@@ -244,7 +244,7 @@ func TestAMigrationMayDropAValue(t *testing.T) {
 	}
 }
 
-func TestAFieldCanBeRenamed(t *testing.T) {
+func TestMigrate_RenamedField(t *testing.T) {
 	type now struct {
 		Text state.List[string]     `json:"text" weft:"was=lines"`
 		Tags state.Set[string]      `json:"tags"`
@@ -285,7 +285,7 @@ func fieldNames(rec *checkpoint.Record) (names []string) {
 	return names
 }
 
-func TestAChangedTypeNamesBothTypesAndTheWayOut(t *testing.T) {
+func TestMigrate_ChangedTypeNamesBothTypes(t *testing.T) {
 	type scalars struct {
 		Title state.Value[int] `json:"title"`
 	}
@@ -354,7 +354,7 @@ func (foldingChannel) FoldStored(pieces []json.RawMessage) (json.RawMessage, err
 	return state.FoldStored(state.KindList, pieces)
 }
 
-func TestAChannelOfYourOwnCanBeMigrated(t *testing.T) {
+func TestMigrate_ChannelOfTheUser(t *testing.T) {
 	type before struct {
 		Log diary `json:"log"`
 	}

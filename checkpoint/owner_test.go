@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestOwnersThatAreGone(t *testing.T) {
+func TestOwners_ThatAreGone(t *testing.T) {
 	me := thisProcess()
 	if me.start == "" {
 		t.Log("on this system no process is considered dead")

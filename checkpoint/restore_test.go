@@ -147,7 +147,7 @@ func spoilt(t *testing.T, what string, snap *checkpoint.Snapshot, p *[]byte) {
 }
 
 // Requirement: a flipped bit in a value is noticed
-func TestDamageIsAlwaysNoticed(t *testing.T) {
+func TestDamage_IsAlwaysDetected(t *testing.T) {
 	_, snap, _ := written(t)
 	spoilt(t, "header", &snap, &snap.Header)
 	for i := range snap.Blobs {
@@ -158,7 +158,7 @@ func TestDamageIsAlwaysNoticed(t *testing.T) {
 	}
 }
 
-func TestPiecesThatAreMissingMovedOrAddedAreNoticed(t *testing.T) {
+func TestDamage_MissingMovedOrAddedPiecesAreDetected(t *testing.T) {
 	_, snap, _ := written(t)
 	for i, b := range snap.Blobs {
 		s := snap
@@ -188,7 +188,7 @@ func TestPiecesThatAreMissingMovedOrAddedAreNoticed(t *testing.T) {
 	refused(t, "a header is another commit's", s)
 }
 
-func TestRestoreGivesWhatWasCommitted(t *testing.T) {
+func TestRestore_ReturnsWhatWasCommitted(t *testing.T) {
 	_, snap, want := written(t)
 	schema := schemaOf[notes](t)
 	rec, v, err := checkpoint.Restore(snap, schema)
@@ -209,7 +209,7 @@ func TestRestoreGivesWhatWasCommitted(t *testing.T) {
 	}
 }
 
-func TestOlderCommitsCanBeRestored(t *testing.T) {
+func TestRestore_OlderCommits(t *testing.T) {
 	store, _, _ := written(t)
 	for seq := uint64(1); seq <= 3; seq++ {
 		snap, err := store.Load(ctx, root, seq)

@@ -8,7 +8,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-func TestAChangedTypeIsNotDamage(t *testing.T) {
+func TestRestore_ChangedTypeIsNotDamage(t *testing.T) {
 	type before struct {
 		A state.Value[string] `json:"a"`
 	}

@@ -23,13 +23,13 @@ func ring(ids ...string) *checkpoint.Keys {
 	return k
 }
 
-func TestASealedStoreIsAStore(t *testing.T) {
+func TestSealed_PassesTheSuite(t *testing.T) {
 	checkpointtest.Run(t, func(t testing.TB) checkpoint.Store {
 		return sealedStore(t, new(checkpoint.Memory), checkpoint.Codec{Keys: ring("k")})
 	})
 }
 
-func TestASealedStoreCanWhatTheOtherCan(t *testing.T) {
+func TestSealed_HasTheInterfacesOfItsStore(t *testing.T) {
 	type none struct{ checkpoint.Store }
 	type leaser struct {
 		checkpoint.Store
@@ -91,7 +91,7 @@ func encryptedThread(t *testing.T, store checkpoint.Store) *writer {
 	return w
 }
 
-func TestNothingOfAValueStaysReadable(t *testing.T) {
+func TestSealed_NoPartOfAValueIsReadable(t *testing.T) {
 	inside := new(checkpoint.Memory)
 	store := sealedStore(t, inside, checkpoint.Codec{Keys: ring("k")})
 	w := encryptedThread(t, store)
@@ -127,7 +127,7 @@ func denied(t *testing.T, what string, store checkpoint.Store, id string) {
 	}
 }
 
-func TestTheRightKeyIsNeeded(t *testing.T) {
+func TestSealed_NeedsTheRightKey(t *testing.T) {
 	inside := new(checkpoint.Memory)
 	encryptedThread(t, sealedStore(t, inside, checkpoint.Codec{Keys: ring("k")}))
 	other := ring("k")
@@ -157,7 +157,7 @@ func TestTheRightKeyIsNeeded(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotEncryptedIsRefusedUnlessAllowed(t *testing.T) {
+func TestSealed_PlainValueIsRefusedUnlessAllowed(t *testing.T) {
 	inside := new(checkpoint.Memory)
 	w := encryptedThread(t, inside)
 	denied(t, "a thread from before", sealedStore(t, inside, checkpoint.Codec{Keys: ring("k")}), "")
@@ -189,7 +189,7 @@ func (s swap) Load(ctx context.Context, k checkpoint.Key, seq uint64) (checkpoin
 	return snap, err
 }
 
-func TestEncryptedValuesStayInTheirPlace(t *testing.T) {
+func TestSealed_ValuesStayInTheirPlace(t *testing.T) {
 	for name, codec := range map[string]checkpoint.Codec{"plain": {}, "encrypted": {Keys: ring("k")}} {
 		inside := new(checkpoint.Memory)
 		encryptedThread(t, sealedStore(t, inside, codec))
@@ -224,7 +224,7 @@ func TestEncryptedValuesStayInTheirPlace(t *testing.T) {
 	}
 }
 
-func TestKeysCanBeChanged(t *testing.T) {
+func TestSealed_KeysCanBeChanged(t *testing.T) {
 	inside := new(checkpoint.Memory)
 	old := encryptedThread(t, sealedStore(t, inside, checkpoint.Codec{Keys: ring("old")}))
 	both := sealedStore(t, inside, checkpoint.Codec{Keys: ring("new", "old")})
@@ -254,7 +254,7 @@ func TestKeysCanBeChanged(t *testing.T) {
 	}
 }
 
-func TestResealBringsAllNamespaces(t *testing.T) {
+func TestReseal_AllNamespaces(t *testing.T) {
 	inside := new(checkpoint.Memory)
 	before := sealedStore(t, inside, checkpoint.Codec{Keys: ring("old")})
 	encryptedThread(t, before)
@@ -279,7 +279,7 @@ func TestResealBringsAllNamespaces(t *testing.T) {
 	}
 }
 
-func TestBadCodecsAreRefused(t *testing.T) {
+func TestSealed_BadCodecsAreRefused(t *testing.T) {
 	short := ring("k")
 	short.Ring["k"] = []byte("too short")
 	unknown := ring("k")
@@ -300,7 +300,7 @@ func TestBadCodecsAreRefused(t *testing.T) {
 	}
 }
 
-func TestNoRandomNumbersNoCommit(t *testing.T) {
+func TestSealed_WithoutRandomNumbersNoCommit(t *testing.T) {
 	keys := ring("k")
 	keys.SetRand(strings.NewReader("short"))
 	c, err := checkpoint.Open(ctx, sealedStore(t, new(checkpoint.Memory), checkpoint.Codec{Keys: keys}), root, schemaOf[notes](t))
@@ -312,7 +312,7 @@ func TestNoRandomNumbersNoCommit(t *testing.T) {
 	}
 }
 
-func TestOneValueIsNeverEncryptedAlikeTwice(t *testing.T) {
+func TestSealed_EqualValuesDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	for range 50 {
 		inside := new(checkpoint.Memory)

@@ -225,9 +225,9 @@ type Question struct {
 	// Timeout limits the wait for an answer; 0 means no limit. Later answers are
 	// refused, and when the thread goes on, Ask returns ErrExpired to the node.
 	Timeout time.Duration
-	// Secret keeps the answer out of what is shown of the decision and of errors that refuse it,
-	// and, in a store that does not encrypt, out of the record of decisions. What the node does
-	// with it, such as writing it into a field of the state, is stored as any other value.
+	// Secret hides the answer from readers of the decision and from errors that refuse it. A store
+	// that does not encrypt omits the answer from the record of decisions. A value that the node
+	// makes of the answer, such as a field of the state, is stored as any other value.
 	Secret bool
 	// Schema is the JSON Schema of the answer, if it is stricter than the type T of
 	// Ask; nil means the schema of T.

@@ -12,7 +12,7 @@ import (
 )
 
 // Requirement: Every question counts
-func TestFalseZeroAndEmptyAreAnswers(t *testing.T) {
+func TestAnswer_FalseZeroAndEmptyCount(t *testing.T) {
 	n := graph.Func(func(ctx context.Context, s *world) error {
 		b, err1 := graph.Ask[bool](ctx, graph.Question{Prompt: "b"})
 		i, err2 := graph.Ask[int](ctx, graph.Question{Prompt: "i"})
@@ -34,7 +34,7 @@ func two(t *testing.T, ran *counter) (*graph.Graph[world], graph.Result[world]) 
 }
 
 // Requirement: Every question counts
-func TestReplyToSeveralOpenQuestionsIsAmbiguous(t *testing.T) {
+func TestReply_ToSeveralOpenQuestionsIsAmbiguous(t *testing.T) {
 	var ran counter
 	g, res := two(t, &ran)
 	_, err := g.Resume(ctx, graph.Reply("?"), t1)
@@ -43,7 +43,7 @@ func TestReplyToSeveralOpenQuestionsIsAmbiguous(t *testing.T) {
 	logged(t, resume(t, g, graph.Reply("2"), graph.Done), "a x=2 b y=1")
 }
 
-func TestUnknownQuestionChangesNothing(t *testing.T) {
+func TestAnswer_ToAnUnknownQuestionChangesNothing(t *testing.T) {
 	var ran counter
 	g, res := two(t, &ran)
 	_, err := g.Resume(ctx, graph.Answer(idOf(t, res, "x"), "1").Answer("unknown", "2"), t1)
@@ -53,7 +53,7 @@ func TestUnknownQuestionChangesNothing(t *testing.T) {
 }
 
 // Requirement: Every question counts
-func TestAnswerOfTheWrongTypeLeavesTheQuestionOpen(t *testing.T) {
+func TestAnswer_OfTheWrongTypeLeavesTheQuestionOpen(t *testing.T) {
 	n := graph.Func(func(ctx context.Context, s *world) error {
 		v, err := graph.Ask[struct {
 			N int `json:"n"`
@@ -75,7 +75,7 @@ func TestAnswerOfTheWrongTypeLeavesTheQuestionOpen(t *testing.T) {
 }
 
 // Requirement: Every question counts
-func TestTheSameAnswerAgainIsNoMistakeAnotherOneIs(t *testing.T) {
+func TestAnswer_RepeatedIsAcceptedOnlyIfEqual(t *testing.T) {
 	var ran counter
 	g, res := two(t, &ran)
 	x, y := idOf(t, res, "x"), idOf(t, res, "y")
@@ -95,7 +95,7 @@ func TestTheSameAnswerAgainIsNoMistakeAnotherOneIs(t *testing.T) {
 }
 
 // Requirement: New input, new turn
-func TestNewInputForAWaitingThreadIsRefused(t *testing.T) {
+func TestInput_NewOneForAWaitingThreadIsRefused(t *testing.T) {
 	var ran counter
 	g, res := two(t, &ran)
 	before := res.Checkpoint

@@ -40,7 +40,8 @@ type Action struct {
 // Approve asks a person to decide about an action, and returns the decision and the approved
 // arguments. These are those of the edit if the decision is an edit, else Approval.Args:
 //
-//	order, d, err := graph.Approve(ctx, graph.Approval[Order]{Question: graph.Question{Prompt: "Refund?"}, Args: order})
+//	q := graph.Question{Prompt: "Refund?"}
+//	order, d, err := graph.Approve(ctx, graph.Approval[Order]{Question: q, Args: order})
 //	if err != nil || !d.Approved() {
 //		return err
 //	}

@@ -14,7 +14,7 @@ import (
 )
 
 // Requirement: Siblings keep their work
-func TestOneAnswerFinishesAQuestionAndAFailureOfOneStep(t *testing.T) {
+func TestStep_WithOneAnswerAndOneFailure(t *testing.T) {
 	var ran counter
 	mended := false
 	cfg := stored()
@@ -48,7 +48,7 @@ func TestOneAnswerFinishesAQuestionAndAFailureOfOneStep(t *testing.T) {
 	ran.want(t, "bad", 2)
 }
 
-func TestAQuestionWithoutAStorePausesTheRun(t *testing.T) {
+func TestQuestion_WithoutAStorePausesTheRun(t *testing.T) {
 	var ran counter
 	g := single(t, asks("a", &ran, "x"), graph.Policy{}, graph.Config{})
 	res := invoke(t, g, "", graph.Interrupted)
@@ -57,7 +57,7 @@ func TestAQuestionWithoutAStorePausesTheRun(t *testing.T) {
 	is(t, err, graph.ErrNoStore)
 }
 
-func TestExitLeavesOneCommitOfAPausedRun(t *testing.T) {
+func TestExit_PausedRunHasOneCommit(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	b := graph.New[world]("exit")
@@ -75,7 +75,7 @@ func TestExitLeavesOneCommitOfAPausedRun(t *testing.T) {
 }
 
 // The writes of a node that asks stay invisible until the node has finished.
-func TestStateDoesNotChangeWhileItsNodeAsks(t *testing.T) {
+func TestQuestion_StateDoesNotChangeWhileItsNodeAsks(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	b := graph.New[world]("asks")
@@ -104,7 +104,7 @@ func TestStateDoesNotChangeWhileItsNodeAsks(t *testing.T) {
 // Unlike in LangGraph, a node whose question stays open does not run again.
 //
 // Requirement: Every question counts
-func TestOnlyTheTaskThatWasAnsweredRunsAgain(t *testing.T) {
+func TestAnswer_OnlyItsTaskRunsAgain(t *testing.T) {
 	var ran counter
 	g, res := two(t, &ran)
 	res = resume(t, g, graph.Answer(idOf(t, res, "x"), "1"), graph.Interrupted)
@@ -118,7 +118,7 @@ func TestOnlyTheTaskThatWasAnsweredRunsAgain(t *testing.T) {
 
 // Resume passes a static interrupt. An answer belongs to a question: at a pause without a question
 // it is an error, and the pause stays.
-func TestAStaticInterruptTakesNoAnswer(t *testing.T) {
+func TestStaticInterrupt_TakesNoAnswer(t *testing.T) {
 	cfg := stored()
 	cfg.InterruptBefore = []string{"b"}
 	b := graph.New[world]("static")
@@ -134,7 +134,7 @@ func TestAStaticInterruptTakesNoAnswer(t *testing.T) {
 }
 
 // The run does not pause before Start, which is no node, or after its last node.
-func TestAPauseNeedsNoChangeOfTheState(t *testing.T) {
+func TestPause_NeedsNoChangeOfTheState(t *testing.T) {
 	for d, commits := range map[graph.Durability][]uint64{graph.Sync: {2, 3, 4}, graph.Async: {2, 3, 4}, graph.Exit: {1, 2, 3}} {
 		cfg := stored()
 		cfg.InterruptAfter = []string{"*"}
@@ -207,7 +207,7 @@ func TestEvents_QuestionAndAnswerComeOnce(t *testing.T) {
 // another namespace, thread, turn and call.
 //
 // Requirement: Every question counts
-func TestTheIDOfAQuestionComesFromItsPlace(t *testing.T) {
+func TestQuestionID_ComesFromItsPlace(t *testing.T) {
 	ask := func(ctx context.Context, s *inner) error {
 		_, err1 := graph.Ask[bool](ctx, graph.Question{Prompt: "q"})
 		_, err2 := graph.Ask[bool](ctx, graph.Question{Prompt: "q"})

@@ -61,7 +61,7 @@ func logAt(t testing.TB, g *graph.Graph[world], at uint64) string {
 }
 
 // Requirement: History is a tree
-func TestRunningFromAnOldCommitKeepsTheOldBranch(t *testing.T) {
+func TestBranch_OldOneStays(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := chainOf(t, &ran, cfg, "a", "b", "c")
@@ -80,7 +80,7 @@ func TestRunningFromAnOldCommitKeepsTheOldBranch(t *testing.T) {
 }
 
 // Requirement: History is a tree
-func TestReplayRunsWhatComesAfterAndNothingBefore(t *testing.T) {
+func TestReplay_RunsOnlyTheLaterSteps(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := chainOf(t, &ran, cfg, "a", "b", "c")
@@ -105,7 +105,7 @@ func TestReplayRunsWhatComesAfterAndNothingBefore(t *testing.T) {
 }
 
 // Requirement: History is a tree
-func TestReplayFromBeforeAQuestionAsksItAgain(t *testing.T) {
+func TestReplay_FromBeforeAQuestionAsksAgain(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x")}), cfg)
@@ -120,7 +120,7 @@ func TestReplayFromBeforeAQuestionAsksItAgain(t *testing.T) {
 	is(t, err, graph.ErrUnknownQuestion) // a commit of the past has no open question
 }
 
-func TestAnAnswerAtTheHeadIsAPlainResume(t *testing.T) {
+func TestResume_AtTheHeadIsAPlainResume(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x")}), cfg)
@@ -133,7 +133,7 @@ func TestAnAnswerAtTheHeadIsAPlainResume(t *testing.T) {
 }
 
 // Requirement: History is a tree
-func TestLaterTurnsGoOnFromTheReplayedBranch(t *testing.T) {
+func TestBranch_LaterTurnsContinueTheReplayedOne(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := chainOf(t, &ran, cfg, "a", "b")
@@ -200,7 +200,7 @@ func TestBranch_KeepsUnknownFields(t *testing.T) {
 // A subgraph of the thread continues from its state on the branch, not from that on another branch.
 //
 // Requirement: Subgraphs
-func TestASubgraphOfTheThreadFollowsTheBranch(t *testing.T) {
+func TestBranch_SubgraphOfTheThreadFollowsIt(t *testing.T) {
 	cfg := stored()
 	c := remembers(t, graph.PerThread, "memo", nil)
 	b := graph.New[world]("loop")
@@ -231,7 +231,7 @@ func TestASubgraphOfTheThreadFollowsTheBranch(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestASubgraphOfATaskStartsAnewOnABranch(t *testing.T) {
+func TestBranch_SubgraphOfATaskStartsAgain(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	b := graph.New[world]("outer")
@@ -245,7 +245,7 @@ func TestASubgraphOfATaskStartsAnewOnABranch(t *testing.T) {
 	ran.want(t, "c2", 2)
 }
 
-func TestAnUnknownCommitIsAnError(t *testing.T) {
+func TestResume_AtAnUnknownCommitIsAnError(t *testing.T) {
 	var ran counter
 	g := chainOf(t, &ran, stored(), "a")
 	invoke(t, g, "t1", graph.Done)
@@ -259,7 +259,7 @@ func TestAnUnknownCommitIsAnError(t *testing.T) {
 // again.
 //
 // Requirement: An answer to an old question
-func TestTasksOfABranchHaveTheIDsOfTheirPlace(t *testing.T) {
+func TestBranch_TasksHaveTheIDsOfTheirPlace(t *testing.T) {
 	var ran counter
 	var ids []string
 	g := one(t, stored(), func(ctx context.Context, s *world) error {

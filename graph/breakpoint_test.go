@@ -37,7 +37,7 @@ func walk(t *testing.T, g *graph.Graph[world]) string {
 	return strings.Join(stops, " ")
 }
 
-func TestStaticInterrupts(t *testing.T) {
+func TestStaticInterrupts_PauseBeforeAndAfter(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after []string
 		want          string
@@ -61,7 +61,7 @@ func TestStaticInterrupts(t *testing.T) {
 	}
 }
 
-func TestStaticInterruptInALoopPausesEachLap(t *testing.T) {
+func TestStaticInterrupt_InALoopPausesEachLap(t *testing.T) {
 	b := graph.New[world]("loop")
 	b.Node("a", graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
 		s.Log.Append("a")
@@ -83,7 +83,7 @@ func TestStaticInterruptInALoopPausesEachLap(t *testing.T) {
 	}
 }
 
-func TestStepBeforeAPauseIsNotCounted(t *testing.T) {
+func TestStaticInterrupt_StepBeforeIsNotCounted(t *testing.T) {
 	cfg := stored()
 	cfg.InterruptBefore = []string{"b"}
 	b := graph.New[world]("static")
@@ -124,7 +124,7 @@ func TestPauseAfter_IsReportedAfterACrash(t *testing.T) {
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a b c")
 }
 
-func TestFailureAfterAPauseIsResumedWithoutAnotherPause(t *testing.T) {
+func TestStaticInterrupt_FailureAfterItNeedsNoOtherPause(t *testing.T) {
 	var ran counter
 	b := graph.New[world]("static")
 	b.Node("a", graph.Func(func(_ context.Context, s *world) error {
@@ -145,7 +145,7 @@ func TestFailureAfterAPauseIsResumedWithoutAnotherPause(t *testing.T) {
 	resume(t, g, graph.Answers{}, graph.Done)
 }
 
-func TestNewInputDropsAStaticPause(t *testing.T) {
+func TestStaticInterrupt_NewInputDropsIt(t *testing.T) {
 	cfg := stored()
 	cfg.InterruptBefore = []string{"b"}
 	b := graph.New[world]("static")

@@ -34,7 +34,7 @@ func named(t *testing.T, g *graph.Graph[world], thread, name string) graph.Resul
 	return ended(t, graph.Done, res, err)
 }
 
-func TestCachedNodeRunsOnceForEachInput(t *testing.T) {
+func TestCache_NodeRunsOnceForEachInput(t *testing.T) {
 	for name, c := range map[string]graph.Caching[world]{"by a key": byName, "by the whole state": {}} {
 		t.Run(name, func(t *testing.T) {
 			var ran counter
@@ -76,7 +76,7 @@ func TestCache_WorkersDifferByPayload(t *testing.T) {
 	ran.want(t, "2", 1)
 }
 
-func TestVersionAndTimeEndWhatTheCacheHolds(t *testing.T) {
+func TestCache_VersionAndTimeEndItsEntries(t *testing.T) {
 	now := time.Unix(1000, 0)
 	cache := &graph.MemoryCache{Now: func() time.Time { return now }}
 	var ran counter
@@ -100,7 +100,7 @@ func TestVersionAndTimeEndWhatTheCacheHolds(t *testing.T) {
 	ran.want(t, "costly x", 3)
 }
 
-func TestClearCacheTakesNodesOrAll(t *testing.T) {
+func TestClearCache_OfNodesOrOfAll(t *testing.T) {
 	var ran counter
 	cfg := graph.Config{Cache: new(graph.MemoryCache)}
 	b := graph.New[world]("clear")
@@ -137,7 +137,7 @@ func TestClearCacheTakesNodesOrAll(t *testing.T) {
 // Failures, the work of handlers and what depends on an answer are not cached.
 //
 // Requirement: policy: cache
-func TestWhatMustNotBeCachedIsNot(t *testing.T) {
+func TestCache_ForbiddenResultsAreNotCached(t *testing.T) {
 	var ran counter
 	sub := func() graph.Node[world] {
 		return hosts(child(t, &ran, graph.Config{}, func(ctx context.Context, s *inner) error {
@@ -200,7 +200,7 @@ func (c *brokenCache) Put(ctx context.Context, key string, data []byte, ttl time
 }
 
 // Requirement: policy: cache
-func TestCacheThatFailsDoesNotFailTheRun(t *testing.T) {
+func TestCache_FailureDoesNotFailTheRun(t *testing.T) {
 	for name, cache := range map[string]*brokenCache{
 		"get fails":  {get: errBoom},
 		"put fails":  {put: errBoom},
@@ -235,7 +235,7 @@ func TestCacheThatFailsDoesNotFailTheRun(t *testing.T) {
 	}
 }
 
-func TestKeyThatFailsFailsTheNode(t *testing.T) {
+func TestCache_KeyThatFailsFailsTheNode(t *testing.T) {
 	for name, key := range map[string]func(*world) (string, error){
 		"an error": func(*world) (string, error) { return "", errBoom },
 		"a panic":  func(*world) (string, error) { panic(errBoom) },
@@ -250,7 +250,7 @@ func TestKeyThatFailsFailsTheNode(t *testing.T) {
 	}
 }
 
-func TestCachedResultBesideAFailureIsStored(t *testing.T) {
+func TestCache_ResultBesideAFailureIsStored(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	cfg.Cache = new(graph.MemoryCache)
@@ -277,7 +277,7 @@ func TestCachedResultBesideAFailureIsStored(t *testing.T) {
 	ran.want(t, "costly x", 1)
 }
 
-func TestMemoryCacheIsBoundedAndForgetsTheLeastUsed(t *testing.T) {
+func TestMemoryCache_IsBoundedAndDropsTheLeastUsed(t *testing.T) {
 	c := &graph.MemoryCache{Entries: 2}
 	has := func(key string) bool {
 		_, ok, err := c.Get(ctx, key)
@@ -293,7 +293,7 @@ func TestMemoryCacheIsBoundedAndForgetsTheLeastUsed(t *testing.T) {
 	}
 }
 
-func TestMemoryCacheIsSafeForConcurrentUse(t *testing.T) {
+func TestMemoryCache_ConcurrentUse(t *testing.T) {
 	c := &graph.MemoryCache{Entries: 8}
 	var all sync.WaitGroup
 	for i := range 8 {
@@ -313,7 +313,7 @@ func TestMemoryCacheIsSafeForConcurrentUse(t *testing.T) {
 	all.Wait()
 }
 
-func TestResultThatIsNeverStoredIsNotCached(t *testing.T) {
+func TestCache_ResultThatIsNeverStoredIsNotCached(t *testing.T) {
 	type loose struct {
 		Open state.Untracked[string] `json:"open"`
 	}

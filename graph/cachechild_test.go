@@ -54,7 +54,7 @@ func cachesChild(t *testing.T, ran *counter, nested graph.Lifetime, asks bool, c
 	return build(t, b, cfg)
 }
 
-func TestACachedNodeThatCallsAGraphIsResumedAndReplayedAsAnyOther(t *testing.T) {
+func TestCache_NodeThatCallsAGraphIsResumedAndReplayed(t *testing.T) {
 	for name, nested := range map[string]graph.Lifetime{"per call": graph.PerCall, "per thread": graph.PerThread, "stateless": graph.Stateless} {
 		for _, durability := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
 			t.Run(fmt.Sprint(name, ", ", durability), func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestACachedNodeThatCallsAGraphIsResumedAndReplayedAsAnyOther(t *testing.T) 
 	}
 }
 
-func TestACachedNodeWhoseChildAsksIsNotCached(t *testing.T) {
+func TestCache_NodeWhoseChildAsksIsNotCached(t *testing.T) {
 	var ran counter
 	ran.add("fails")
 	cfg := stored()

@@ -20,7 +20,7 @@ func yields(ran *counter, name string) func(context.Context) (string, error) {
 }
 
 // Requirement: graph.Call stores a result by name and order
-func TestFinishedCallsAreReplayed(t *testing.T) {
+func TestCalls_FinishedAreReplayed(t *testing.T) {
 	var ran counter
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
 		a, err1 := graph.Call(ctx, "x", yields(&ran, "a"))
@@ -42,7 +42,7 @@ func TestFinishedCallsAreReplayed(t *testing.T) {
 }
 
 // Requirement: graph.Call stores a result by name and order
-func TestParallelCallsHaveTheirPlaceWhenTheyAreMade(t *testing.T) {
+func TestCalls_ParallelHaveThePlaceOfTheirStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		g := one(t, stored(), func(ctx context.Context, s *world) error {
@@ -71,7 +71,7 @@ func TestParallelCallsHaveTheirPlaceWhenTheyAreMade(t *testing.T) {
 }
 
 // Requirement: calls inside a node: questions, errors, bounds
-func TestQuestionsInCallsHaveIDsOfTheirOwn(t *testing.T) {
+func TestCalls_QuestionsHaveTheirOwnIDs(t *testing.T) {
 	for _, order := range []string{"0 1 2", "2 1 0", "1 0 2"} {
 		t.Run(order, func(t *testing.T) {
 			var ran counter
@@ -116,7 +116,7 @@ func TestQuestionsInCallsHaveIDsOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestCallsAreRetriedAndLimitedByTheirOwnPolicy(t *testing.T) {
+func TestCalls_HaveRetriesAndLimitsOfTheirPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		g := one(t, stored(), func(ctx context.Context, s *world) error {
@@ -178,7 +178,7 @@ func TestCall_WithoutAReaderStillCounts(t *testing.T) {
 }
 
 // Requirement: calls inside a node: questions, errors, bounds
-func TestAFailureOfTheNodeCancelsItsCalls(t *testing.T) {
+func TestCalls_AreCancelledByAFailureOfTheNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		g := one(t, stored(), func(ctx context.Context, s *world) error {
@@ -239,7 +239,7 @@ func TestCall_EmitsTaskEvents(t *testing.T) {
 	}
 }
 
-func TestGoexitInACallIsAnError(t *testing.T) {
+func TestCalls_GoexitIsAnError(t *testing.T) {
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
 		_, err := graph.Go(ctx, "exit", func(context.Context) (int, error) { runtime.Goexit(); return 0, nil }).Wait(ctx)
 		return err
@@ -262,7 +262,7 @@ func (g *meter) work() {
 }
 
 // Requirement: calls inside a node: questions, errors, bounds
-func TestCallsSubgraphsAndTasksShareOneBound(t *testing.T) {
+func TestCalls_ShareOneBoundWithSubgraphsAndTasks(t *testing.T) {
 	for _, limit := range []int{1, 2, 3, 10} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -306,7 +306,7 @@ func TestCallsSubgraphsAndTasksShareOneBound(t *testing.T) {
 }
 
 // Requirement: calls inside a node: questions, errors, bounds
-func TestCallsFromPlainGoroutinesAreBoundedToo(t *testing.T) {
+func TestCalls_FromPlainGoroutinesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g meter
 		top := one(t, graph.Config{Concurrency: 2}, func(ctx context.Context, s *world) error {
@@ -330,7 +330,7 @@ func TestCallsFromPlainGoroutinesAreBoundedToo(t *testing.T) {
 	})
 }
 
-func TestANodeThatWasGivenUpDoesNotKeepItsPlace(t *testing.T) {
+func TestAbandonedNode_ReleasesItsPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		nodes := map[string]graph.Node[world]{}

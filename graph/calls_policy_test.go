@@ -13,7 +13,7 @@ import (
 
 // These tests combine steps inside a node with fallbacks, handlers, caches and timeouts.
 
-func TestPartsOfANodeKeepTheirOwn(t *testing.T) {
+func TestCalls_PartsOfANodeHaveTheirOwn(t *testing.T) {
 	var ran counter
 	keeps := func(name string, err error) graph.Node[world] {
 		return graph.Func(func(ctx context.Context, s *world) error {
@@ -42,7 +42,7 @@ func TestPartsOfANodeKeepTheirOwn(t *testing.T) {
 	}
 }
 
-func TestACommandToTheParentPassesFallbacksAndHandlers(t *testing.T) {
+func TestParentCommand_PassesFallbacksAndHandlers(t *testing.T) {
 	var ran counter
 	child := leaves(t, &ran, func(context.Context) (graph.Command, error) { return graph.Goto("x").InParent(), nil })
 	b := graph.New[world]("pass")
@@ -77,7 +77,7 @@ func TestACommandToTheParentPassesFallbacksAndHandlers(t *testing.T) {
 	ran.want(t, "handler", 0)
 }
 
-func TestACallThatAskedKeepsItsNodeOutOfTheCache(t *testing.T) {
+func TestCache_NodeWithACallThatAskedIsNotCached(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	cfg.Cache = new(graph.MemoryCache)
@@ -100,7 +100,7 @@ func TestACallThatAskedKeepsItsNodeOutOfTheCache(t *testing.T) {
 	}
 }
 
-func TestANodeThatWaitsForAPlaceIsNotIdle(t *testing.T) {
+func TestIdle_NodeThatWaitsForAPermitIsNotIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := one(t, graph.Config{Concurrency: 1}, func(ctx context.Context, s *world) error {
 			var all []*graph.Future[int]

@@ -26,8 +26,8 @@ func untilCancelled(ctx context.Context) error {
 	return &rpcError{"Canceled"}
 }
 
-// bystanders are nodes that do not fail by themselves, each with its Policy. late counts the actions
-// that must not happen after the step was cancelled.
+// bystanders are nodes that do not fail by themselves, each with its Policy. late counts the
+// actions that must not happen after the step was cancelled.
 func bystanders(t *testing.T, late *counter) map[string]struct {
 	node    graph.Node[world]
 	policy  graph.Policy
@@ -166,8 +166,8 @@ func TestFailedStep_InSubgraphNamesCause(t *testing.T) {
 	})
 }
 
-// Two nodes that fail before the step is cancelled have both failed. The error of the run is that of
-// the first in canonical order, whichever was faster.
+// Two nodes that fail before the step is cancelled have both failed. The error of the run is that
+// of the first in canonical order, whichever was faster.
 //
 // Requirement: Panics and cancelling
 func TestFailedStep_TwoFailuresBeforeCancel(t *testing.T) {
@@ -236,8 +236,8 @@ func TestCancelledRun_NodesOwnErrorIsAConsequence(t *testing.T) {
 	}
 }
 
-// If the store fails to store the result of a task, the store's error is the cause, and no cancelled
-// node is.
+// If the store fails to store the result of a task, the store's error is the cause, and no
+// cancelled node is.
 func TestFailedStore_NamesNoBystander(t *testing.T) {
 	f := &faulty{Store: new(checkpoint.Memory), at: 2} // the input is stored, the result of a is not
 	b := parallel(map[string]graph.Node[world]{

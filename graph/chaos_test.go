@@ -16,8 +16,8 @@ import (
 )
 
 // chaos makes graphs of wide steps whose nodes do random things. They make calls and call graphs,
-// fail once or for good, end their goroutine, panic in a function of their Policy, or ignore the end
-// of their time.
+// fail once or for good, end their goroutine, panic in a function of their Policy, or ignore the
+// end of their time.
 type chaos struct {
 	*rand.Rand
 	stuck     chan struct{} // unresponsive nodes wait for it; nil: there are none
@@ -124,9 +124,9 @@ func (c *chaos) graph(t *testing.T, cfg graph.Config, inner *graph.Graph[world],
 	return build(t, b, cfg), spoilt
 }
 
-// A run of wide steps ends with the writes of all nodes, or with the failure of a bad one. At no time
-// do more nodes work than its Concurrency. TestMain looks for goroutines that are left.
-func TestARunOfWideStepsEndsWhateverItsNodesDo(t *testing.T) {
+// A run of wide steps ends with the writes of all nodes, or with the failure of a bad one. At no
+// time do more nodes work than its Concurrency. TestMain looks for goroutines that are left.
+func TestWideSteps_EndWhateverTheirNodesDo(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	l := limits(t, graph.Limit{Concurrency: 2})
 	for seed := range uint64(150) {

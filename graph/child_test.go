@@ -63,7 +63,7 @@ func callsOf(c *graph.Graph[memo], words ...string) graph.Node[world] {
 }
 
 // Requirement: Subgraphs
-func TestLifetimesOfAChild(t *testing.T) {
+func TestChild_Lifetimes(t *testing.T) {
 	for kind, want := range map[graph.Lifetime]string{
 		graph.PerCall:   "a/a b/b a/a b/b",
 		graph.Stateless: "a/a b/b a/a b/b",
@@ -78,14 +78,14 @@ func TestLifetimesOfAChild(t *testing.T) {
 	}
 }
 
-func TestAChildOfTheThreadNeedsAStore(t *testing.T) {
+func TestChild_OfTheThreadNeedsAStore(t *testing.T) {
 	c := remembers(t, graph.PerThread, "memo", nil)
 	g := build(t, parallel(map[string]graph.Node[world]{"n": callsOf(c, "a")}), graph.Config{})
 	_, err := g.Invoke(ctx, world{}, graph.RunOptions{})
 	is(t, err, graph.ErrNoStore, `graph "memo"`, `node "n"`)
 }
 
-func TestAStatelessGraphHasNoStaticInterrupts(t *testing.T) {
+func TestChild_StatelessHasNoStaticInterrupts(t *testing.T) {
 	b := graph.New[world]("b")
 	line(b, "a")
 	_, err := b.Compile(graph.Config{Nested: graph.Stateless, InterruptBefore: []string{"a"}})
@@ -98,7 +98,7 @@ func TestAStatelessGraphHasNoStaticInterrupts(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestQuestionsInEachKindOfChild(t *testing.T) {
+func TestChild_QuestionsInEachKind(t *testing.T) {
 	for kind, runs := range map[graph.Lifetime]int{graph.PerCall: 1, graph.PerThread: 1, graph.Stateless: 2} {
 		t.Run(fmt.Sprint(kind), func(t *testing.T) {
 			var ran counter
@@ -128,7 +128,7 @@ func TestQuestionsInEachKindOfChild(t *testing.T) {
 
 // Requirement: Subgraphs
 // Requirement: nested graphs share a thread
-func TestTwoTasksCannotUseOneChildOfTheThread(t *testing.T) {
+func TestChild_OfTheThreadInTwoTasksIsAnError(t *testing.T) {
 	for name, sleep := range map[string]time.Duration{"at once": time.Second, "one after the other": 0} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestTwoTasksCannotUseOneChildOfTheThread(t *testing.T) {
 	}
 }
 
-func TestParallelCallsOfOneChildOfTheThreadAreAConflict(t *testing.T) {
+func TestChild_ParallelCallsOfOneConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := remembers(t, graph.PerThread, "memo", func(context.Context, *memo) error { time.Sleep(time.Second); return nil })
 		g := one(t, stored(), func(ctx context.Context, s *world) error {
@@ -168,7 +168,7 @@ func TestParallelCallsOfOneChildOfTheThreadAreAConflict(t *testing.T) {
 	})
 }
 
-func TestFinishedTurnsOfAChildOfTheThreadAreTakenAsTheyAre(t *testing.T) {
+func TestChild_FinishedTurnsAreReused(t *testing.T) {
 	var ran counter
 	c := remembers(t, graph.PerThread, "memo", func(context.Context, *memo) error { ran.add("child"); return nil })
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
@@ -191,7 +191,7 @@ func TestFinishedTurnsOfAChildOfTheThreadAreTakenAsTheyAre(t *testing.T) {
 	logged(t, invoke(t, g, "t1", graph.Done), "a/a a+b/b a+b+c/c a+b+c+a/a a+b+c+a+b/b a+b+c+a+b+c/c")
 }
 
-func TestATurnGivenUpIsNotTakenUpByTheNextOne(t *testing.T) {
+func TestChild_AbandonedTurnIsNotContinued(t *testing.T) {
 	c := remembers(t, graph.PerThread, "memo", func(ctx context.Context, s *memo) error {
 		if s.Word.Get() != "quiet" {
 			_, err := graph.Ask[bool](ctx, graph.Question{Prompt: s.Word.Get()})
@@ -210,7 +210,7 @@ func TestATurnGivenUpIsNotTakenUpByTheNextOne(t *testing.T) {
 	logged(t, ended(t, graph.Done, res, err), "quiet/quiet")
 }
 
-func TestAChildOnItsOwnThread(t *testing.T) {
+func TestChild_OnItsOwnThread(t *testing.T) {
 	cfg := stored()
 	b := graph.New[memo]("memo")
 	b.Node("m", graph.Func(func(_ context.Context, s *memo) error { s.Words.Append(s.Word.Get()); return nil }))
@@ -233,7 +233,7 @@ func TestAChildOnItsOwnThread(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestALimitOfTheChildHoldsInsideAParent(t *testing.T) {
+func TestChild_LimitHoldsInsideAParent(t *testing.T) {
 	b := graph.New[world]("loop")
 	b.Node("l", graph.Router(func(ctx context.Context, s *world) (graph.Command, error) {
 		if s.Name.Get() == "unresponsive" {
@@ -271,7 +271,7 @@ func TestALimitOfTheChildHoldsInsideAParent(t *testing.T) {
 	}
 }
 
-func TestAChildOutsideANodeIsAnError(t *testing.T) {
+func TestChild_OutsideANodeIsAnError(t *testing.T) {
 	_, err := remembers(t, graph.PerCall, "memo", nil).Call(ctx, memo{})
 	is(t, err, graph.ErrNoTask, `graph "memo"`)
 	_, err = remembers(t, graph.PerCall, "memo", nil).Go(ctx, memo{}).Wait(ctx)
@@ -279,7 +279,7 @@ func TestAChildOutsideANodeIsAnError(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestInlineChildrenMergeThroughTheReducers(t *testing.T) {
+func TestInlineChildren_MergeThroughTheReducers(t *testing.T) {
 	inline := func(name string) graph.Node[world] {
 		b := graph.New[world]("in " + name)
 		for i, from := range []string{graph.Start, "s0", "s1"} {
@@ -328,7 +328,7 @@ func TestInlineChildrenMergeThroughTheReducers(t *testing.T) {
 	}
 }
 
-func TestAnInlineChildGoesOnWhereItStopped(t *testing.T) {
+func TestInlineChild_ContinuesWhereItStopped(t *testing.T) {
 	var ran counter
 	b := graph.New[world]("in")
 	b.Node("a", graph.Func(func(_ context.Context, s *world) error {
@@ -354,7 +354,7 @@ func TestAnInlineChildGoesOnWhereItStopped(t *testing.T) {
 	}
 }
 
-func TestInlineChildrenThatSetOneValueConflict(t *testing.T) {
+func TestInlineChildren_ThatSetOneValueConflict(t *testing.T) {
 	b := graph.New[world]("in")
 	b.Node("a", graph.Func(func(_ context.Context, s *world) error { s.Name.Set("x"); return nil }))
 	b.Edge(graph.Start, "a")
@@ -366,7 +366,7 @@ func TestInlineChildrenThatSetOneValueConflict(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestDeepNamespacesAndTheirOrder(t *testing.T) {
+func TestNamespaces_DeepOnesAndTheirOrder(t *testing.T) {
 	cfg := stored()
 	leaf := remembers(t, graph.PerThread, "leaf", nil)
 	mid := graph.New[world]("mid")

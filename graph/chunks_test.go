@@ -144,7 +144,7 @@ type chunkThread struct {
 // failures and pruning, at each commit, when it is made and at the end.
 //
 // Requirement: The stored form of a field is invisible
-func TestFieldsStoredAsChunksEqualThoseStoredWhole(t *testing.T) {
+func TestChunks_EqualFieldsStoredWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &chunkThread{T: t, store: new(checkpoint.Memory), held: map[uint64]string{}}
 		w.compile()

@@ -47,7 +47,7 @@ func sound() *graph.Builder[world] {
 }
 
 // Requirement: Unknown names are errors
-func TestEachMistakeIsNamedAtItsLine(t *testing.T) {
+func TestCompile_NamesEachMistakeAtItsLine(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		spoil func(b *graph.Builder[world])
@@ -116,7 +116,7 @@ func TestEachMistakeIsNamedAtItsLine(t *testing.T) {
 	}
 }
 
-func TestAllMistakesComeAtOnceInTheOrderOfTheirLines(t *testing.T) {
+func TestCompile_ReportsAllMistakesInTheOrderOfLines(t *testing.T) {
 	_, _, line, _ := runtime.Caller(0)
 	b := graph.New[world]("") // line+1
 	b.Node("a", graph.Func(nop))
@@ -153,7 +153,7 @@ func TestAllMistakesComeAtOnceInTheOrderOfTheirLines(t *testing.T) {
 	}
 }
 
-func TestWholeGraphMistakes(t *testing.T) {
+func TestCompile_MistakesOfTheWholeGraph(t *testing.T) {
 	empty := graph.New[world]("empty")
 	if found := mistakes(t, empty, graph.Config{}); len(found) != 1 || !strings.Contains(found[0].What, "no entry") {
 		t.Errorf("an empty graph gives %v, want only that it has no entry", found)
@@ -169,14 +169,14 @@ func TestWholeGraphMistakes(t *testing.T) {
 	}
 }
 
-func TestUnknownInterruptNodesAreMistakes(t *testing.T) {
+func TestCompile_UnknownInterruptNodesAreMistakes(t *testing.T) {
 	found := mistakes(t, sound(), graph.Config{InterruptBefore: []string{"alphaa"}, InterruptAfter: []string{"*", "x"}})
 	if len(found) != 2 || !strings.Contains(found[0].What, `did you mean "alpha"?`) {
 		t.Errorf("got %v, want two mistakes, the first with a hint", found)
 	}
 }
 
-func TestStateThatCannotBeStoredDoesNotCompile(t *testing.T) {
+func TestCompile_StateThatCannotBeStoredIsRefused(t *testing.T) {
 	type bad struct {
 		Pipe state.Value[chan int] `json:"pipe"`
 		Num  int                   `json:"num"`
@@ -198,7 +198,7 @@ func TestStateThatCannotBeStoredDoesNotCompile(t *testing.T) {
 	}
 }
 
-func TestGraphDoesNotChangeAfterCompile(t *testing.T) {
+func TestCompile_LaterChangesOfTheBuilderDoNotCount(t *testing.T) {
 	b := graph.New[world]("fixed")
 	line(b, "a")
 	g := build(t, b, graph.Config{})

@@ -156,8 +156,9 @@ func (p plan) finish(t *rapid.T, tb testing.TB, store checkpoint.Store, ran *cou
 }
 
 // A run that crashes at any write to the store, before or after the write is done, and is resumed
-// elsewhere reaches the same end. Only the tasks of the undisturbed run run, each at most once more.
-func TestRunsEndTheSameWhereverTheyAreCutOff(t *testing.T) {
+// elsewhere reaches the same end. Only the tasks of the undisturbed run run, each at most once
+// more.
+func TestCrash_RunsEndTheSameAtEveryPoint(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan(rt)
 		var calm counter
@@ -190,7 +191,7 @@ func (p plan) cutOff(rt *rapid.T, tb testing.TB, at int, calm *counter, want str
 }
 
 // Requirement: a node panics or hangs
-func TestKilledSuperstepKeepsWhatHadFinished(t *testing.T) {
+func TestCrash_KilledSuperstepKeepsFinishedResults(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	first := true

@@ -346,7 +346,8 @@ func TestDecisions_ExpiryIsRecordedWhenItTakesEffect(t *testing.T) {
 	})
 }
 
-// The node gets the name of the user who decided, also after a crash between the answer and its step.
+// The node gets the name of the user who decided, also after a crash between the answer and its
+// step.
 func TestDecide_ReportsWhoAnswered(t *testing.T) {
 	store := new(checkpoint.Memory)
 	fail := true

@@ -12,7 +12,7 @@ import (
 )
 
 // Requirement: One order
-func TestSameInputsGiveTheSameBytes(t *testing.T) {
+func TestDeterminism_SameInputsGiveTheSameBytes(t *testing.T) {
 	var want string
 	for i := range 50 {
 		n := 0
@@ -63,7 +63,7 @@ func fanned(x, y graph.Node[world]) *graph.Builder[world] {
 	return b
 }
 
-func TestOrderOfDeclarationDoesNotMatter(t *testing.T) {
+func TestDeterminism_OrderOfDeclarationDoesNotMatter(t *testing.T) {
 	var want string
 	for range 20 {
 		b := graph.New[world]("order")
@@ -98,7 +98,7 @@ func TestOrderOfDeclarationDoesNotMatter(t *testing.T) {
 }
 
 // Requirement: An answer to an old question
-func TestTaskIDsAreStableAndUnique(t *testing.T) {
+func TestTaskIDs_AreStableAndUnique(t *testing.T) {
 	var ran counter
 	fails := true
 	b := graph.New[world]("ids")

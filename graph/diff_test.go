@@ -32,7 +32,7 @@ func changesOf(d graph.Difference) string {
 	return b.String()
 }
 
-func TestDiffNamesWhoWroteWhatAndWhyARunWentThere(t *testing.T) {
+func TestDiff_NamesTheWritersAndTheReasons(t *testing.T) {
 	cfg := stored()
 	b := graph.New[world]("diff")
 	b.Node("a", graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
@@ -80,7 +80,7 @@ a goes to c because the name is "by a"
 	is(t, err, graph.ErrUnknownThread, "77")
 }
 
-func TestDiffAcrossBranchesStartsFromTheirBase(t *testing.T) {
+func TestDiff_BranchesStartFromTheirBase(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := chainOf(t, &ran, cfg, "a", "b", "c")

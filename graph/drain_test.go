@@ -35,7 +35,7 @@ func drained(t *testing.T, reason string, res graph.Result[world], err error) gr
 // own step. No other task starts.
 //
 // Requirement: events: drain
-func TestDrainStopsBeforeTheNextStep(t *testing.T) {
+func TestDrain_StopsBeforeTheNextStep(t *testing.T) {
 	cfg := stored()
 	g, runs, may := chain(t, cfg)
 	live := g.Start(ctx, world{}, t1)
@@ -56,7 +56,7 @@ func TestDrainStopsBeforeTheNextStep(t *testing.T) {
 }
 
 // Requirement: events: drain
-func TestDrainLetsAChildFinishItsStep(t *testing.T) {
+func TestDrain_ChildFinishesItsStep(t *testing.T) {
 	var ran counter
 	var drain graph.Drain
 	c := child(t, &ran, graph.Config{}, func(context.Context, *inner) error {
@@ -93,7 +93,7 @@ func TestDrainLetsAChildFinishItsStep(t *testing.T) {
 }
 
 // A drain holds back supersteps, but not the calls of a running node.
-func TestANodeThatRunsMayStillMakeItsCalls(t *testing.T) {
+func TestDrain_RunningNodeMayMakeItsCalls(t *testing.T) {
 	var ran counter
 	var drain graph.Drain
 	b := graph.New[world]("calls")
@@ -123,7 +123,7 @@ func TestANodeThatRunsMayStillMakeItsCalls(t *testing.T) {
 // The drain is requested when no task is left.
 //
 // Requirement: events: drain
-func TestDrainInTheLastStepChangesNothing(t *testing.T) {
+func TestDrain_InTheLastStepChangesNothing(t *testing.T) {
 	for name, cfg := range map[string]graph.Config{"stored": stored(), "not stored": {}} {
 		t.Run(name, func(t *testing.T) {
 			var drain graph.Drain
@@ -143,7 +143,7 @@ func TestDrainInTheLastStepChangesNothing(t *testing.T) {
 	}
 }
 
-func TestDrainIsSharedByManyRuns(t *testing.T) {
+func TestDrain_IsSharedByManyRuns(t *testing.T) {
 	var drain graph.Drain
 	var all sync.WaitGroup
 	runs, may := make(chan string, 30), make(chan struct{})
@@ -192,7 +192,7 @@ func TestDrainIsSharedByManyRuns(t *testing.T) {
 	}
 }
 
-func TestRunThatBeginsDrainedKeepsItsInput(t *testing.T) {
+func TestDrain_RunThatBeginsDrainedKeepsItsInput(t *testing.T) {
 	var drain graph.Drain
 	drain.Request("")
 	b := graph.New[world]("early")
@@ -214,7 +214,7 @@ func TestRunThatBeginsDrainedKeepsItsInput(t *testing.T) {
 	}
 }
 
-func TestSubgraphThatBeginsDrainedGoesOnLater(t *testing.T) {
+func TestDrain_SubgraphThatBeginsDrainedContinuesLater(t *testing.T) {
 	var ran counter
 	var drain graph.Drain
 	c := child(t, &ran, graph.Config{}, nil)
@@ -238,7 +238,7 @@ ended pending []`)
 }
 
 // Requirement: events: drain
-func TestDrainBesideAQuestion(t *testing.T) {
+func TestDrain_BesideAQuestion(t *testing.T) {
 	var ran counter
 	var drain graph.Drain
 	c := child(t, &ran, graph.Config{}, func(context.Context, *inner) error {
@@ -268,7 +268,7 @@ func TestDrainBesideAQuestion(t *testing.T) {
 	ran.want(t, "c3", 1)
 }
 
-func TestDrainOfAnAskingChildGoesOnWithTheRestOfIt(t *testing.T) {
+func TestDrain_AskingChildContinuesWithItsRest(t *testing.T) {
 	var ran counter
 	var drain graph.Drain
 	c := graph.New[inner]("child")
@@ -302,7 +302,7 @@ func TestDrainOfAnAskingChildGoesOnWithTheRestOfIt(t *testing.T) {
 	ran.want(t, "flaky", 2)
 }
 
-func TestCancelBeatsDrain(t *testing.T) {
+func TestDrain_CancelTakesPrecedence(t *testing.T) {
 	g, runs, _ := chain(t, stored())
 	live := g.Start(ctx, world{}, t1)
 	<-runs

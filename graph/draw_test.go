@@ -74,7 +74,7 @@ const textGallery = `gallery
    └─? end
 `
 
-func TestAGraphIsDrawn(t *testing.T) {
+func TestDraw_Graph(t *testing.T) {
 	d := gallery(t, graph.Config{}).Draw(0)
 	for name, c := range map[string][2]string{"mermaid": {d.Mermaid(), mermaidGallery}, "text": {d.Text(), textGallery}} {
 		if c[0] != c[1] {
@@ -97,7 +97,7 @@ func TestAGraphIsDrawn(t *testing.T) {
 	}
 }
 
-func TestSubgraphsAreOpenedToADepth(t *testing.T) {
+func TestDraw_SubgraphsToADepth(t *testing.T) {
 	d := gallery(t, graph.Config{}).Draw(1)
 	for what, text := range map[string]string{"mermaid": d.Mermaid(), "dot": d.DOT(), "text": d.Text()} {
 		for _, want := range map[string][]string{
@@ -112,7 +112,7 @@ func TestSubgraphsAreOpenedToADepth(t *testing.T) {
 	}
 }
 
-func TestARunIsDrawn(t *testing.T) {
+func TestDraw_Run(t *testing.T) {
 	cfg := stored()
 	cfg.InterruptBefore = []string{"child"}
 	g := gallery(t, cfg)
@@ -142,7 +142,7 @@ func TestARunIsDrawn(t *testing.T) {
 	is(t, err, graph.ErrUnknownThread)
 }
 
-func TestARunIsDrawnWithItsSubgraphs(t *testing.T) {
+func TestDraw_RunWithItsSubgraphs(t *testing.T) {
 	var ran counter
 	pausing := func(ctx context.Context, s *inner) error {
 		_, err := graph.Ask[string](ctx, graph.Question{Prompt: "ok?"})

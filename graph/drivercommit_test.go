@@ -257,8 +257,8 @@ func breakable() *graph.Builder[world] {
 	return b
 }
 
-// If the store loses its newest commits between two calls, a new Plan continues from the commits that
-// are left.
+// If the store loses its newest commits between two calls, a new Plan continues from the commits
+// that are left.
 //
 // Requirement: Commit after the store lost its newest commits
 func TestCommit_StoreThatLostItsTail(t *testing.T) {

@@ -38,7 +38,7 @@ func (m *mortal) Put(ctx context.Context, p checkpoint.Pending) error {
 }
 
 // Requirement: Durability bounds the loss of a crash
-func TestDurabilityChangesNothingButTheHistory(t *testing.T) {
+func TestDurability_ChangesNothingButTheHistory(t *testing.T) {
 	for _, d := range durabilities {
 		t.Run(d.String(), func(t *testing.T) {
 			var ran counter
@@ -62,7 +62,7 @@ func TestDurabilityChangesNothingButTheHistory(t *testing.T) {
 // The process dies while step 5 of a chain runs, or just before a write of that step.
 //
 // Requirement: Durability bounds the loss of a crash
-func TestLossWindowOfEachDurability(t *testing.T) {
+func TestDurability_LossWindowOfEach(t *testing.T) {
 	t.Run("sync", func(t *testing.T) {
 		m := &mortal{Memory: new(checkpoint.Memory)}
 		g := dying(t, m, "n5", nil)
@@ -125,7 +125,7 @@ func lost(t testing.TB, m *mortal, want string) {
 }
 
 // Requirement: Durability bounds the loss of a crash
-func TestAsyncHasOneCommitInFlight(t *testing.T) {
+func TestAsync_HasOneCommitInFlight(t *testing.T) {
 	m := &mortal{Memory: new(checkpoint.Memory), gate: make(chan struct{})}
 	reached := make(chan string)
 	b := graph.New[world]("flight")
@@ -183,7 +183,7 @@ func TestStoreError_FailsTheRunAtEachDurability(t *testing.T) {
 	}
 }
 
-func TestAnAsyncFailureStopsTheStepThatRuns(t *testing.T) {
+func TestAsync_FailureStopsTheStepThatRuns(t *testing.T) {
 	m := &mortal{Memory: new(checkpoint.Memory), gate: make(chan struct{})}
 	b := graph.New[world]("stops")
 	b.Node("a", logs("a"))
@@ -202,7 +202,7 @@ func TestAnAsyncFailureStopsTheStepThatRuns(t *testing.T) {
 }
 
 // Requirement: Durability bounds the loss of a crash
-func TestWhateverEndsARunIsStored(t *testing.T) {
+func TestDurability_EveryEndOfARunIsStored(t *testing.T) {
 	for _, d := range durabilities {
 		t.Run(d.String(), func(t *testing.T) {
 			var ran counter
@@ -263,7 +263,7 @@ func TestWhateverEndsARunIsStored(t *testing.T) {
 }
 
 // Requirement: Durability bounds the loss of a crash
-func TestSubgraphsInheritTheDurability(t *testing.T) {
+func TestDurability_IsInheritedBySubgraphs(t *testing.T) {
 	for d, want := range map[graph.Durability]int{graph.Sync: 7, graph.Async: 7, graph.Exit: 1} {
 		f := &faulty{Store: new(checkpoint.Memory)}
 		var ran counter
@@ -284,7 +284,7 @@ func TestSubgraphsInheritTheDurability(t *testing.T) {
 
 // Requirement: Limits fail loudly
 // Requirement: a state is huge
-func TestAStateThatIsTooLargeIsNotCommitted(t *testing.T) {
+func TestMaxState_LargerStateIsNotCommitted(t *testing.T) {
 	for name, cfg := range map[string]graph.Config{"stored": stored(), "not stored": {}} {
 		t.Run(name, func(t *testing.T) {
 			cfg.MaxState = 4 << 10

@@ -14,7 +14,7 @@ import (
 )
 
 // A source of a join counts, whether a branch or a Command led to it.
-func TestASourceReachedByAChoiceCountsForItsJoin(t *testing.T) {
+func TestJoin_SourceReachedByAChoiceCounts(t *testing.T) {
 	b := graph.New[world]("choice")
 	b.Node("r", goes("r", graph.Goto("a", "b"), "a", "b"))
 	for _, n := range []string{"a", "b", "b2", "end"} {
@@ -32,7 +32,7 @@ func TestASourceReachedByAChoiceCountsForItsJoin(t *testing.T) {
 
 // The deferred nodes that were reached run together when no other node is due. A deferred node that
 // leads to another one makes it run again.
-func TestDeferredNodesAreReleasedTogether(t *testing.T) {
+func TestDeferredNodes_AreReleasedTogether(t *testing.T) {
 	b := graph.New[world]("deferred")
 	line(b, "a", "b")
 	for _, n := range []string{"d1", "d2"} {
@@ -50,7 +50,7 @@ func TestDeferredNodesAreReleasedTogether(t *testing.T) {
 
 // A turn begins at the edges from Start. To let the input choose the first nodes, the node after
 // Start is a Router, which may name several.
-func TestTheFirstNodeMayFanOut(t *testing.T) {
+func TestStart_MayFanOut(t *testing.T) {
 	for input, want := range map[string]string{"a": "a", "a b": "a b", "b a c": "a b c"} {
 		b := start(graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
 			return graph.Goto(strings.Fields(s.Name.Get())...), nil
@@ -62,7 +62,7 @@ func TestTheFirstNodeMayFanOut(t *testing.T) {
 	}
 }
 
-func TestTargetsOfABranchAreCheckedAndEndEndsItsPathAlone(t *testing.T) {
+func TestBranch_TargetsAreCheckedAndEndEndsItsPathOnly(t *testing.T) {
 	branching := func(to string) *graph.Builder[world] {
 		b := start(logs("r"))
 		b.Edge("r", "a")
@@ -87,7 +87,7 @@ func TestTargetsOfABranchAreCheckedAndEndEndsItsPathAlone(t *testing.T) {
 
 // Several ways from one node to another start the other once. A node that writes nothing is no
 // exception.
-func TestManyWaysToOneNodeStartItOnce(t *testing.T) {
+func TestNode_ReachedByManyWaysStartsOnce(t *testing.T) {
 	b := graph.New[world]("multi")
 	b.Node("a", graph.Func(nop))
 	b.Node("b", graph.Func(nop))
@@ -110,7 +110,7 @@ ended done [end]`)
 }
 
 // Ten goroutines share a graph with a loop, Sends, a join and a child. Each has its own count.
-func TestOneGraphRunsInManyGoroutinesAtOnce(t *testing.T) {
+func TestGraph_RunsInManyGoroutinesAtOnce(t *testing.T) {
 	var ran counter
 	b := graph.New[world]("shared")
 	b.Node("plan", graph.Router(func(_ context.Context, s *world) (c graph.Command, err error) {
@@ -157,7 +157,7 @@ func TestOneGraphRunsInManyGoroutinesAtOnce(t *testing.T) {
 
 // A graph may have Commands and no edges. The targets that a node declares also bind it: it may go
 // nowhere else.
-func TestAGraphMayGoByCommandsAlone(t *testing.T) {
+func TestGraph_MayConsistOfCommandsOnly(t *testing.T) {
 	b := graph.New[world]("commands")
 	b.Node("a", goes("a", graph.Goto("b"), "b", "c"))
 	b.Node("b", goes("b", graph.Goto("c"), "c"))
@@ -175,7 +175,7 @@ func TestAGraphMayGoByCommandsAlone(t *testing.T) {
 	}
 }
 
-func TestAPlanRunsInParallelAndReturnsToItsPlannerOnce(t *testing.T) {
+func TestPlan_RunsInParallelAndReturnsToItsPlannerOnce(t *testing.T) {
 	plan := [][]string{{"s1", "s3"}, {"s2"}, {"s1", "s2", "s3"}, {graph.End}}
 	b := graph.New[world]("plan")
 	b.Node("planner", graph.Router(func(_ context.Context, s *world) (graph.Command, error) {

@@ -59,7 +59,7 @@ func diamond(t testing.TB, ran *counter, cfg graph.Config) *graph.Graph[world] {
 }
 
 // Requirement: Edits change what they name
-func TestAPatchLeavesWhatIsDue(t *testing.T) {
+func TestPatch_LeavesWhatIsDue(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x"), "b": logsNth("b", &ran)}), cfg)
@@ -79,7 +79,7 @@ func TestAPatchLeavesWhatIsDue(t *testing.T) {
 	}
 }
 
-func TestADeferredNodeStaysDueWhenTheStateIsEdited(t *testing.T) {
+func TestPatch_DeferredNodeStaysDue(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	cfg.InterruptBefore = []string{"d"}
@@ -105,7 +105,7 @@ func TestADeferredNodeStaysDueWhenTheStateIsEdited(t *testing.T) {
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a1 b1 c1 d1")
 }
 
-func TestACommandAtABreakpointRunsBesideWhatIsDue(t *testing.T) {
+func TestBreakpoint_CommandRunsBesideWhatIsDue(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	cfg.InterruptBefore = []string{"n1"}
@@ -122,7 +122,7 @@ func TestACommandAtABreakpointRunsBesideWhatIsDue(t *testing.T) {
 }
 
 // Requirement: Edits change what they name
-func TestAnActEditsAnswersAndGoesOnInOneCommit(t *testing.T) {
+func TestUpdateAndResume_EditsAnswersAndContinuesInOneCommit(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	b := parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x"), "b": logsNth("b", &ran)})
@@ -138,7 +138,7 @@ func TestAnActEditsAnswersAndGoesOnInOneCommit(t *testing.T) {
 }
 
 // Requirement: Edits change what they name
-func TestAnEditActsAsANodeAndOthersStayDue(t *testing.T) {
+func TestPatch_ActsAsANodeAndOthersStayDue(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	cfg.InterruptAfter = []string{"a"}
@@ -154,7 +154,7 @@ func TestAnEditActsAsANodeAndOthersStayDue(t *testing.T) {
 }
 
 // Requirement: Edits change what they name
-func TestBulkEdits(t *testing.T) {
+func TestEdit_OfSeveralSteps(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := diamond(t, &ran, cfg)
@@ -195,7 +195,7 @@ func whole(t testing.TB, g *graph.Graph[world], cfg graph.Config) string {
 }
 
 // Requirement: Edits change what they name
-func TestAConversationTypedInByHandHasTheSameHistory(t *testing.T) {
+func TestPatch_ConversationTypedByHandHasTheSameHistory(t *testing.T) {
 	b := graph.New[world]("talk")
 	b.Node("plan", graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
 		s.Log.Append("plan")
@@ -232,7 +232,7 @@ func TestAConversationTypedInByHandHasTheSameHistory(t *testing.T) {
 }
 
 // Requirement: Edits change what they name
-func TestAnEditAsEndKeepsWhatFinished(t *testing.T) {
+func TestPatch_AsEndKeepsFinishedResults(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x"), "b": logsNth("b", &ran)}), cfg)
@@ -245,7 +245,7 @@ func TestAnEditAsEndKeepsWhatFinished(t *testing.T) {
 }
 
 // Requirement: Edits change what they name
-func TestAnEditGoesThroughTheReducers(t *testing.T) {
+func TestPatch_UsesTheReducers(t *testing.T) {
 	var ran counter
 	g := chainOf(t, &ran, stored(), "a")
 	invoke(t, g, "t1", graph.Done)
@@ -264,7 +264,7 @@ func TestAnEditGoesThroughTheReducers(t *testing.T) {
 }
 
 // Requirement: Edits change what they name
-func TestAnEditThatFailsChangesNothing(t *testing.T) {
+func TestPatch_FailureChangesNothing(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := diamond(t, &ran, cfg)
@@ -289,7 +289,7 @@ func TestAnEditThatFailsChangesNothing(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestTheStateOfASubgraphIsEdited(t *testing.T) {
+func TestPatch_OfTheStateOfASubgraph(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	c := child(t, &ran, cfg, func(ctx context.Context, s *inner) error {

@@ -32,7 +32,7 @@ func wire(t *testing.T, g *graph.Graph[world], modes graph.Mode) string {
 }
 
 // Requirement: events: JSON
-func TestEventsAsJSON(t *testing.T) {
+func TestEvents_AsJSON(t *testing.T) {
 	cfg := stored()
 	cfg.Now = func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 	cfg.NewID = func() string { return "run-1" }
@@ -57,7 +57,7 @@ func TestEventsAsJSON(t *testing.T) {
 	}
 }
 
-func TestEventJSONLeavesOutWhatIsEmpty(t *testing.T) {
+func TestEventJSON_OmitsEmptyFields(t *testing.T) {
 	for want, ev := range map[string]graph.Event{
 		`{"seq":0,"mode":""}`: {},
 		`{"seq":3,"mode":"tasks","phase":"failed","error":"boom"}`: {Seq: 3, Mode: graph.Tasks, Phase: graph.Failing, Err: errBoom},
@@ -79,7 +79,7 @@ func TestEventJSONLeavesOutWhatIsEmpty(t *testing.T) {
 }
 
 // Requirement: events: JSON
-func TestModesAreReadAndWrittenByName(t *testing.T) {
+func TestModes_AreReadAndWrittenByName(t *testing.T) {
 	for text, want := range map[string]graph.Mode{
 		"":                  0,
 		" ":                 0,

@@ -40,7 +40,7 @@ func timed(t testing.TB, ran *counter, c *clock) (*graph.Graph[world], graph.Con
 }
 
 // Requirement: Questions expire, and are declined
-func TestAQuestionExpires(t *testing.T) {
+func TestQuestion_Expires(t *testing.T) {
 	var ran counter
 	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 	g, _ := timed(t, &ran, c)
@@ -65,7 +65,7 @@ func TestAQuestionExpires(t *testing.T) {
 }
 
 // Requirement: Questions expire, and are declined
-func TestAnExpiryDoesNotMoveWhenTheNodeRunsAgain(t *testing.T) {
+func TestExpiry_DoesNotMoveWhenTheNodeRunsAgain(t *testing.T) {
 	var ran counter
 	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 	g, _ := timed(t, &ran, c)
@@ -80,7 +80,7 @@ func TestAnExpiryDoesNotMoveWhenTheNodeRunsAgain(t *testing.T) {
 }
 
 // Requirement: Questions expire, and are declined
-func TestANewInputMayReplaceQuestionsThatHaveExpired(t *testing.T) {
+func TestExpiry_NewInputMayReplaceExpiredQuestions(t *testing.T) {
 	var ran counter
 	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 	g, _ := timed(t, &ran, c)
@@ -93,7 +93,7 @@ func TestANewInputMayReplaceQuestionsThatHaveExpired(t *testing.T) {
 }
 
 // Requirement: Questions expire, and are declined
-func TestAQuestionIsDeclined(t *testing.T) {
+func TestQuestion_Declined(t *testing.T) {
 	var ran counter
 	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 	g, cfg := timed(t, &ran, c)

@@ -13,7 +13,7 @@ import (
 )
 
 // Requirement: policy: fallback
-func TestFallbackTriesOneAfterTheOtherOnAFreshView(t *testing.T) {
+func TestFallback_TriesEachOnAFreshView(t *testing.T) {
 	var ran counter
 	panics := graph.Func(func(_ context.Context, s *world) error {
 		ran.add("panics")
@@ -32,7 +32,7 @@ func TestFallbackTriesOneAfterTheOtherOnAFreshView(t *testing.T) {
 }
 
 // Requirement: policy: fallback
-func TestFallbackFailsWithTheErrorsOfAll(t *testing.T) {
+func TestFallback_FailsWithTheErrorsOfAll(t *testing.T) {
 	errOther := errors.New("other")
 	var ran counter
 	n := graph.Fallback(fails("x", &ran, errBoom), fails("y", &ran, errOther))
@@ -45,7 +45,7 @@ func TestFallbackFailsWithTheErrorsOfAll(t *testing.T) {
 	ran.want(t, "y", 2)
 }
 
-func TestFallbackOfSubgraphsKeepsThemApart(t *testing.T) {
+func TestFallback_SubgraphsAreApart(t *testing.T) {
 	var ran counter
 	bad := child(t, &ran, graph.Config{}, func(context.Context, *inner) error { return errBoom })
 	good := child(t, &ran, graph.Config{}, nil)
@@ -58,7 +58,7 @@ func TestFallbackOfSubgraphsKeepsThemApart(t *testing.T) {
 	ran.want(t, "c3", 1)
 }
 
-func TestFallbackOfWorkersGivesEachThePayload(t *testing.T) {
+func TestFallback_WorkersGetThePayload(t *testing.T) {
 	bad := graph.Worker(func(context.Context, *world, int) error { return errBoom })
 	good := graph.Worker(func(_ context.Context, s *world, n int) error { s.Count.Add(n); return nil })
 	b := graph.New[world]("workers")
@@ -74,7 +74,7 @@ func TestFallbackOfWorkersGivesEachThePayload(t *testing.T) {
 // After a question, the alternative that asked goes on. Each alternative has its own questions.
 //
 // Requirement: policy: fallback
-func TestQuestionOfAnAlternativeIsAnsweredToIt(t *testing.T) {
+func TestFallback_QuestionOfAnAlternativeIsAnsweredToIt(t *testing.T) {
 	var ran counter
 	first := graph.Func(func(ctx context.Context, s *world) error {
 		ran.add("first")
@@ -112,7 +112,7 @@ func TestQuestionOfAnAlternativeIsAnsweredToIt(t *testing.T) {
 	}
 }
 
-func TestFallbackStopsWithItsAttempt(t *testing.T) {
+func TestFallback_StopsWithItsAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		waits := graph.Func(func(ctx context.Context, _ *world) error { <-ctx.Done(); return ctx.Err() })
@@ -123,7 +123,7 @@ func TestFallbackStopsWithItsAttempt(t *testing.T) {
 	})
 }
 
-func TestMistakesInFallbacksAndCachesAreFoundAtCompile(t *testing.T) {
+func TestCompile_MistakesInFallbacksAndCaches(t *testing.T) {
 	w := graph.Worker(takesInt)
 	text := graph.Worker(func(context.Context, *world, string) error { return nil })
 	for want, n := range map[string]graph.Node[world]{

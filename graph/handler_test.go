@@ -47,7 +47,7 @@ func risky(a graph.Node[world], h graph.ErrorHandler[world]) *graph.Builder[worl
 }
 
 // Requirement: policy: handlers
-func TestHandlerMendsWhatTheLastAttemptLeft(t *testing.T) {
+func TestHandler_RepairsTheStateOfTheLastAttempt(t *testing.T) {
 	for name, c := range map[string]struct {
 		command graph.Command
 		want    string
@@ -72,7 +72,7 @@ func TestHandlerMendsWhatTheLastAttemptLeft(t *testing.T) {
 }
 
 // Requirement: policy: handlers
-func TestDivertedNodeDoesNotCountForBranchesAndJoins(t *testing.T) {
+func TestHandler_FailedNodeDoesNotCountForBranchesAndJoins(t *testing.T) {
 	var ran counter
 	b := graph.New[world]("diverted")
 	b.Node("a", fails("a", &ran, errBoom))
@@ -98,7 +98,7 @@ func TestDivertedNodeDoesNotCountForBranchesAndJoins(t *testing.T) {
 func TestHandler_ReceivesTheFailure(t *testing.T) {
 	var ran counter
 	var got *graph.NodeError
-	b := graph.New[world]("told")
+	b := graph.New[world]("handled")
 	b.Node("r", goes("r", graph.Send("w", 7), "w"))
 	b.Node("w", graph.Worker(func(context.Context, *world, int) error {
 		ran.add("w")
@@ -116,12 +116,12 @@ func TestHandler_ReceivesTheFailure(t *testing.T) {
 	invoke(t, build(t, b, stored()), "t1", graph.Done)
 	is(t, got, errBoom)
 	if got.Node != "w" || got.Attempt != 3 || got.Payload != 7 || got.Step != 2 || got.Kind() != graph.KindError {
-		t.Errorf("the handler was told of %+v", got)
+		t.Errorf("the handler got %+v", got)
 	}
 }
 
 // Requirement: policy: handlers
-func TestHandlersOwnFailureFailsTheRunWithBothErrors(t *testing.T) {
+func TestHandler_OwnFailureFailsTheRunWithBothErrors(t *testing.T) {
 	errWorse := errors.New("worse")
 	for name, c := range map[string]struct {
 		does  func(ctx context.Context) (graph.Command, error)
@@ -149,7 +149,7 @@ func TestHandlersOwnFailureFailsTheRunWithBothErrors(t *testing.T) {
 				logged(t, res, "")
 				ran.want(t, "handler", c.tries)
 				if p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); err != nil || p.Status != graph.Failed || len(p.Failures) != 1 {
-					t.Errorf("the thread tells %+v, %v; want one failure", p, err)
+					t.Errorf("the thread is %+v, %v; want one failure", p, err)
 				}
 				// Resume goes on at the handler: its node has failed for good.
 				logged(t, resume(t, build(t, risky(fails("a", &ran, errBoom), mends(&ran, graph.Command{}, "c")), cfg), graph.Answers{}, graph.Done), "mended a b c")
@@ -159,7 +159,7 @@ func TestHandlersOwnFailureFailsTheRunWithBothErrors(t *testing.T) {
 	}
 }
 
-func TestHandlerMayAskAndGoOnWithTheAnswer(t *testing.T) {
+func TestHandler_MayAskAndUseTheAnswer(t *testing.T) {
 	var ran counter
 	node := graph.Func(func(ctx context.Context, s *world) error {
 		ran.add("a")
@@ -185,7 +185,7 @@ func TestHandlerMayAskAndGoOnWithTheAnswer(t *testing.T) {
 	ran.want(t, "handler", 2)
 }
 
-func TestHandlersAreNotForQuestionsCancelsOrTheStore(t *testing.T) {
+func TestHandler_IsNotForQuestionsCancelsOrTheStore(t *testing.T) {
 	t.Run("a question", func(t *testing.T) {
 		var ran counter
 		g := build(t, risky(asks("a", &ran, "x"), mends(&ran, graph.Command{})), stored())
@@ -226,11 +226,11 @@ func TestHandlersAreNotForQuestionsCancelsOrTheStore(t *testing.T) {
 	})
 }
 
-// A crash between the failure and its handler, or in the handler, goes on at the
-// handler, wherever the thread is taken up, and with all that is known of the failure.
+// After a crash between the failure and its handler, or in the handler, the thread continues at the
+// handler, in any process. The handler gets the whole failure.
 //
 // Requirement: policy: handlers
-func TestCrashAfterAFailureGoesOnAtTheHandler(t *testing.T) {
+func TestHandler_CrashAfterTheFailureContinuesAtIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
 		kind string
@@ -272,7 +272,7 @@ func TestCrashAfterAFailureGoesOnAtTheHandler(t *testing.T) {
 }
 
 // The run is cut off at each of its writes, before and after the write is done.
-func TestHandledFailureEndsTheSameWhereverItIsCutOff(t *testing.T) {
+func TestHandler_CrashAnywhereEndsTheSame(t *testing.T) {
 	whole := &faulty{Store: new(checkpoint.Memory)}
 	handledRun(t, whole, new(counter))
 	if whole.writes < 6 {
@@ -322,7 +322,7 @@ func handledRun(t *testing.T, store *faulty, ran *counter) {
 	t.Fatalf("the run does not come to an end: %v", err)
 }
 
-func TestHandlersWithoutAStoreWorkToo(t *testing.T) {
+func TestHandler_WithoutAStore(t *testing.T) {
 	var ran counter
 	g := build(t, risky(fails("a", &ran, errBoom), mends(&ran, graph.Goto("c"), "c")), graph.Config{})
 	logged(t, invoke(t, g, "", graph.Done), "mended a c")
@@ -331,20 +331,20 @@ func TestHandlersWithoutAStoreWorkToo(t *testing.T) {
 func TestHandler_OfAnAbandonedNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
-		told := make(chan error, 2)
-		b := graph.New[world]("deaf")
-		b.Node("a", deaf(told).With(graph.Policy{Timeout: time.Second}))
+		late := make(chan error, 2)
+		b := graph.New[world]("unresponsive")
+		b.Node("a", unresponsive(late).With(graph.Policy{Timeout: time.Second}))
 		b.OnError("a", mends(&ran, graph.Command{}))
 		b.Edge(graph.Start, "a")
 		b.Edge("a", graph.End)
 		logged(t, invoke(t, build(t, b, stored()), "t1", graph.Done), "mended a")
-		<-told
-		is(t, <-told, graph.ErrTimeout)
+		<-late
+		is(t, <-late, graph.ErrTimeout)
 		synctest.Wait()
 	})
 }
 
-func TestHandlersOfSubgraphsAreTheirOwn(t *testing.T) {
+func TestHandler_OfASubgraphIsItsOwn(t *testing.T) {
 	var ran counter
 	c := child(t, &ran, graph.Config{}, func(context.Context, *inner) error { return errBoom })
 	b := graph.New[world]("outer")
@@ -373,7 +373,7 @@ func TestHandler_EmitsEvents(t *testing.T) {
 	}
 }
 
-func TestMistakesInHandlersAreFoundAtCompile(t *testing.T) {
+func TestCompile_MistakesInHandlers(t *testing.T) {
 	var ran counter
 	h := func(targets ...string) graph.ErrorHandler[world] { return mends(&ran, graph.Command{}, targets...) }
 	for want, declare := range map[string]func(b *graph.Builder[world]){
@@ -403,7 +403,7 @@ func TestMistakesInHandlersAreFoundAtCompile(t *testing.T) {
 	}
 }
 
-func TestAHandlerIsPartOfTheProgram(t *testing.T) {
+func TestProgram_ContainsHandlers(t *testing.T) {
 	hash := func(b *graph.Builder[world]) string {
 		cfg := stored()
 		invoke(t, build(t, b, cfg), "t1", graph.Done)
@@ -423,7 +423,7 @@ func TestAHandlerIsPartOfTheProgram(t *testing.T) {
 	}
 }
 
-func TestAnEdgeToEndIsPartOfTheProgram(t *testing.T) {
+func TestProgram_ContainsEdgesToEnd(t *testing.T) {
 	hash := func(ends bool) string {
 		b := graph.New[world]("g")
 		b.Edge(graph.Start, "a")

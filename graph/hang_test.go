@@ -88,7 +88,7 @@ func (h *hanging) Release(ctx context.Context, thread, fence string) error {
 
 // A run whose store hangs, in whatever call, ends soon after it is cancelled, and its thread
 // can be gone on with: what follows gives the log that a run gives which nothing befell.
-func TestAStoreThatHangsDoesNotHoldACancelledRun(t *testing.T) {
+func TestCancel_StoreThatHangsDoesNotDelayIt(t *testing.T) {
 	const more = 20 // calls than a run makes; how many these are depends on who ends first
 	for _, durability := range durabilities {
 		for at := range more {
@@ -131,7 +131,7 @@ func hangAt(t *testing.T, durability graph.Durability, at int, name string) stri
 	if h.hung != "release" {
 		is(t, err, errBoom)
 	}
-	time.Sleep(time.Hour) // whoever held the thread does so no longer
+	time.Sleep(time.Hour) // no lease of the thread is valid any more
 	res, err = g.Resume(ctx, graph.Answers{}, t1)
 	if errors.Is(err, graph.ErrUnknownThread) { // nothing had been stored
 		res, err = g.Invoke(ctx, world{}, t1)
@@ -140,7 +140,7 @@ func hangAt(t *testing.T, durability graph.Durability, at int, name string) stri
 	return h.hung
 }
 
-// vast is a state in which anything may stand.
+// vast is a state that can hold any value.
 type vast struct {
 	Number state.Value[float64]        `json:"number"`
 	Table  state.Map[string, float64]  `json:"table"`
@@ -174,7 +174,7 @@ func TestNumber_WithoutJSONNamesItsField(t *testing.T) {
 }
 
 // A graph that calls itself without an end fails, and nothing worse.
-func TestAGraphThatCallsItselfForEverFails(t *testing.T) {
+func TestGraph_ThatCallsItselfFails(t *testing.T) {
 	for name, cfg := range map[string]graph.Config{"stored": stored(), "not stored": {}, "stateless": {Nested: graph.Stateless}} {
 		t.Run(name, func(t *testing.T) {
 			var g *graph.Graph[world]

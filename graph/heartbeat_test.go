@@ -38,7 +38,7 @@ func timedOut(t *testing.T, err error, kind graph.TimeoutKind, limit, elapsed ti
 }
 
 // Requirement: policy: timeout
-func TestNodeWithoutASignOfLifeIsIdle(t *testing.T) {
+func TestIdle_NodeWithoutAHeartbeat(t *testing.T) {
 	signs := map[string]func(ctx context.Context){
 		"a heartbeat":              graph.Heartbeat,
 		"an event":                 func(ctx context.Context) { _ = graph.Emit(ctx, 1) },
@@ -60,7 +60,7 @@ func TestNodeWithoutASignOfLifeIsIdle(t *testing.T) {
 }
 
 // Requirement: policy: timeout
-func TestSignsOfLifeNeverExtendTheTimeout(t *testing.T) {
+func TestHeartbeat_DoesNotExtendTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := graph.Policy{Idle: 1500 * time.Millisecond, Timeout: 3500 * time.Millisecond}
 		_, err := single(t, beats(60, graph.Heartbeat), p, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
@@ -68,7 +68,7 @@ func TestSignsOfLifeNeverExtendTheTimeout(t *testing.T) {
 	})
 }
 
-func TestAnsweredAskIsASignOfLife(t *testing.T) {
+func TestHeartbeat_AnsweredAskCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := graph.Func(func(ctx context.Context, s *world) error {
 			var open []error
@@ -88,7 +88,7 @@ func TestAnsweredAskIsASignOfLife(t *testing.T) {
 	})
 }
 
-func TestTasksOfASubgraphAreSignsOfTheNodeAround(t *testing.T) {
+func TestHeartbeat_TasksOfASubgraphCountForTheNodeAround(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := graph.New[inner]("child")
 		from := graph.Start
@@ -104,7 +104,7 @@ func TestTasksOfASubgraphAreSignsOfTheNodeAround(t *testing.T) {
 }
 
 // Requirement: policy: timeout
-func TestSlowReaderDoesNotMakeANodeIdle(t *testing.T) {
+func TestIdle_SlowReaderDoesNotMakeANodeIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := graph.Func(func(ctx context.Context, _ *world) error {
 			for i := range 200 {
@@ -129,14 +129,14 @@ func TestSlowReaderDoesNotMakeANodeIdle(t *testing.T) {
 }
 
 // Requirement: policy: attempts run on fresh views
-func TestHeartbeatAndAttemptOutsideARunDoNothing(t *testing.T) {
+func TestHeartbeat_OutsideARunDoesNothing(t *testing.T) {
 	graph.Heartbeat(t.Context())
 	if n := graph.Attempt(t.Context()); n != 0 {
 		t.Errorf("outside a node the attempt is %d, want 0", n)
 	}
 }
 
-func TestHeartbeatOfAnEarlierAttemptDoesNotCount(t *testing.T) {
+func TestHeartbeat_OfAnEarlierAttemptDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		var left sync.WaitGroup

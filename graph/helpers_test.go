@@ -97,7 +97,7 @@ func logged(tb testing.TB, res graph.Result[world], want string) {
 	}
 }
 
-// is fails the test unless the error is of this kind and says all of words.
+// is fails the test unless the error is of this kind and its text has all of words.
 func is(tb testing.TB, err, kind error, words ...string) {
 	tb.Helper()
 	if !errors.Is(err, kind) {
@@ -105,7 +105,7 @@ func is(tb testing.TB, err, kind error, words ...string) {
 	}
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {
-			tb.Errorf("error %q does not say %q", err, w)
+			tb.Errorf("error %q does not have %q", err, w)
 		}
 	}
 }

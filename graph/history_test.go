@@ -17,7 +17,7 @@ import (
 )
 
 // Requirement: New input, new turn
-func TestANewInputRecoversAThreadThatFailed(t *testing.T) {
+func TestInput_RecoversAThreadThatFailed(t *testing.T) {
 	for d, want := range map[graph.Durability]string{
 		graph.Sync:  "1 input; 2 step a; 3 input; 4 step a; 5 step b",
 		graph.Async: "1 input; 2 step a; 3 input; 4 step a; 5 step b",
@@ -42,7 +42,7 @@ func TestANewInputRecoversAThreadThatFailed(t *testing.T) {
 			is(t, err, errBoom)
 			p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"})
 			if err != nil || len(p.Failures) != 1 || p.Failures[0].Node != "b" || p.Failures[0].Message != "boom" {
-				t.Errorf("the failed thread tells %+v, %v", p, err)
+				t.Errorf("the failed thread is %+v, %v", p, err)
 			}
 			broken = false
 			res, err := g.Invoke(ctx, world{}, o)
@@ -51,7 +51,7 @@ func TestANewInputRecoversAThreadThatFailed(t *testing.T) {
 				t.Errorf("the history is %q, want %q", got, want)
 			}
 			if p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); err != nil || len(p.Failures) != 0 {
-				t.Errorf("the recovered thread tells %+v, %v", p, err)
+				t.Errorf("the recovered thread is %+v, %v", p, err)
 			}
 			if err := cfg.Store.Delete(ctx, "t1"); err != nil {
 				t.Fatal(err)
@@ -153,16 +153,16 @@ func TestStoreFailures_AreReturned(t *testing.T) {
 				res, err := g.Invoke(ctx, world{}, o)
 				ended(t, graph.Interrupted, res, err)
 				store.bad = bad
-				told := map[string]error{}
-				_, told["Inspect"] = graph.Inspect(ctx, store, checkpoint.Key{Thread: "t1"})
-				_, told["Namespaces"] = graph.Namespaces(ctx, store, "t1")
-				_, _, told["State"] = g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
-				_, told["Invoke"] = g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t2", Durability: d})
-				_, told["Resume"] = g.Resume(ctx, graph.Reply("1"), o)
+				failed := map[string]error{}
+				_, failed["Inspect"] = graph.Inspect(ctx, store, checkpoint.Key{Thread: "t1"})
+				_, failed["Namespaces"] = graph.Namespaces(ctx, store, "t1")
+				_, _, failed["State"] = g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
+				_, failed["Invoke"] = g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t2", Durability: d})
+				_, failed["Resume"] = g.Resume(ctx, graph.Reply("1"), o)
 				store.bad = ""
 				fails := map[string]string{"Load": "State Invoke Resume", "History": "Inspect", "Namespaces": "Namespaces",
 					"Put": "Invoke Resume", "Acquire": "Invoke Resume", "Release": "Invoke Resume"}[bad]
-				for name, err := range told {
+				for name, err := range failed {
 					if strings.Contains(fails, name) {
 						is(t, err, errFault)
 					} else if err != nil {
@@ -209,7 +209,7 @@ func TestHistory_ByNumberAndByContent(t *testing.T) {
 		var got []string
 		for p, err := range graph.History(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}, c.q) {
 			if is(t, err, nil); len(p.Nodes()) > 1 || p.Graph != "chain" {
-				t.Errorf("the commit is told as %+v", p)
+				t.Errorf("the commit is reported as %+v", p)
 			}
 			got = append(got, fmt.Sprint(p.Checkpoint))
 		}
@@ -219,7 +219,7 @@ func TestHistory_ByNumberAndByContent(t *testing.T) {
 	}
 }
 
-// sparse is a store that says in its own way that nothing stands beside a head.
+// sparse is a store that returns none if a head has no pending writes.
 type sparse struct {
 	checkpoint.Store
 	none []checkpoint.Entry
@@ -233,7 +233,7 @@ func (s sparse) Load(ctx context.Context, k checkpoint.Key, seq uint64) (checkpo
 	return snap, err
 }
 
-func TestNothingBesideAHeadMayBeNilOrEmpty(t *testing.T) {
+func TestPending_MayBeNilOrEmpty(t *testing.T) {
 	for name, none := range map[string][]checkpoint.Entry{"nil": nil, "empty": {}} {
 		t.Run(name, func(t *testing.T) {
 			var ran counter
@@ -272,7 +272,7 @@ func (s *slow) Commit(ctx context.Context, c checkpoint.Commit) error {
 }
 
 // Requirement: Durability bounds the loss of a crash
-func TestTheNewestCommitIsTheLastOneAfterAsyncRuns(t *testing.T) {
+func TestAsync_NewestCommitIsTheLastOne(t *testing.T) {
 	const steps = 20
 	store := &slow{Memory: new(checkpoint.Memory)}
 	b := graph.New[world]("async")
@@ -308,7 +308,7 @@ func TestTheNewestCommitIsTheLastOneAfterAsyncRuns(t *testing.T) {
 	}
 }
 
-func TestNothingIsLeftOfAThreadThatExpired(t *testing.T) {
+func TestExpire_LeavesNothingOfAThread(t *testing.T) {
 	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 	store := &countingStore{Memory: &checkpoint.Memory{Now: c.read}}
 	var ran counter
@@ -321,7 +321,7 @@ func TestNothingIsLeftOfAThreadThatExpired(t *testing.T) {
 		invoke(t, g, "t1", graph.Interrupted)
 		resume(t, g, graph.Reply(true), graph.Done)
 	}
-	invoke(t, g, "t1", graph.Interrupted) // results, a question and a child stand beside the head
+	invoke(t, g, "t1", graph.Interrupted) // results, a question and a child are pending
 	if err := store.Expire(ctx, "t1", time.Hour); err != nil {
 		t.Fatal(err)
 	}

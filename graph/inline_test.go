@@ -174,14 +174,14 @@ func TestInlineRun_GoexitEndsTheCaller(t *testing.T) {
 func TestUnresponsiveNodeBesideOneThatFails_IsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		b := graph.New[world]("deaf")
+		b := graph.New[world]("unresponsive")
 		line(b, "a", "b")
 		runs := make(chan struct{})
-		b.Node("deaf", graph.Func(func(context.Context, *world) error { close(runs); <-release; return nil }))
+		b.Node("unresponsive", graph.Func(func(context.Context, *world) error { close(runs); <-release; return nil }))
 		b.Node("fails", graph.Func(func(context.Context, *world) error { <-runs; return errBoom }))
-		b.Edge("b", "deaf")
+		b.Edge("b", "unresponsive")
 		b.Edge("b", "fails")
-		b.Edge("deaf", graph.End)
+		b.Edge("unresponsive", graph.End)
 		b.Edge("fails", graph.End)
 		_, err := build(t, b, graph.Config{Grace: time.Minute}).Invoke(ctx, world{}, graph.RunOptions{})
 		is(t, err, graph.ErrAbandoned)
@@ -216,12 +216,12 @@ func TestInlineRuns_ShareAGraph(t *testing.T) {
 	}
 }
 
-func TestWhatANodeLeavesBehindLearnsThatItsCallerWasEnded(t *testing.T) {
+func TestNode_GoroutineLeftBehindGetsTheCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := graph.New[world]("goexit")
-		told := make(chan error, 1)
+		cause := make(chan error, 1)
 		b.Node("a", graph.Func(func(ctx context.Context, _ *world) error {
-			go func() { <-ctx.Done(); told <- ctx.Err() }()
+			go func() { <-ctx.Done(); cause <- ctx.Err() }()
 			goexit()
 			return nil
 		}))
@@ -229,7 +229,7 @@ func TestWhatANodeLeavesBehindLearnsThatItsCallerWasEnded(t *testing.T) {
 		b.Edge("a", graph.End)
 		g := build(t, b, graph.Config{})
 		go func() { _, _ = g.Invoke(ctx, world{}, graph.RunOptions{}) }()
-		is(t, <-told, context.Canceled)
+		is(t, <-cause, context.Canceled)
 	})
 }
 
@@ -238,21 +238,22 @@ func beside(t *testing.T, release <-chan struct{}, cfg graph.Config) *graph.Grap
 	b := graph.New[world]("beside")
 	line(b, "a")
 	runs := make(chan struct{}, 1) // a step that has failed starts no more tasks
-	b.Node("deaf", graph.Func(func(_ context.Context, s *world) error {
+	b.Node("unresponsive", graph.Func(func(_ context.Context, s *world) error {
 		runs <- struct{}{}
 		<-release
 		s.Log.Append("late")
 		return nil
 	}))
 	b.Node("fails", graph.Func(func(context.Context, *world) error { <-runs; return errBoom }))
-	for _, n := range []string{"deaf", "fails"} {
+	for _, n := range []string{"unresponsive", "fails"} {
 		b.Edge("a", n)
 		b.Edge(n, graph.End)
 	}
 	return build(t, b, cfg)
 }
 
-// A child's own failure does not end the run around it, so nobody else would give its deaf node up.
+// A child's own failure does not end the run around it, so only the child can abandon its
+// unresponsive node.
 func TestUnresponsiveNode_InASubgraphIsGivenUp(t *testing.T) {
 	for name, root := range map[string]graph.Config{"no store": {}, "a store": stored()} {
 		for _, timeout := range []time.Duration{0, time.Hour} {
@@ -284,13 +285,13 @@ func TestUnresponsiveNode_InASubgraphIsGivenUp(t *testing.T) {
 	}
 }
 
-// angry is a value whose JSON nobody gets.
+// angry is a value whose JSON cannot be made.
 type angry struct{}
 
 func (angry) MarshalJSON() ([]byte, error) { panic(errBoom) }
 func (*angry) UnmarshalJSON([]byte) error  { return nil }
 
-func TestAPanicInTheJSONOfAResultIsAnError(t *testing.T) {
+func TestResult_PanicInItsJSONIsAnError(t *testing.T) {
 	type furious struct {
 		A state.Value[angry] `json:"a"`
 	}

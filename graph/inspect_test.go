@@ -45,7 +45,7 @@ func TestHistory_ListsEachCommit(t *testing.T) {
 	}
 }
 
-func TestThreadsThatAreNotThere(t *testing.T) {
+func TestThreads_ThatDoNotExist(t *testing.T) {
 	cfg := stored()
 	g := single(t, logs("a"), graph.Policy{}, cfg)
 	_, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "none"})
@@ -91,7 +91,7 @@ func (b broken) damage(snap checkpoint.Snapshot) {
 	}
 }
 
-func TestDamagedEntriesStopARunAndChangeNothing(t *testing.T) {
+func TestEntries_DamagedStopARunAndChangeNothing(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	n := map[string]graph.Node[world]{"a": asks("a", &ran, "x")}
@@ -106,7 +106,7 @@ func TestDamagedEntriesStopARunAndChangeNothing(t *testing.T) {
 	resume(t, build(t, parallel(n), cfg), graph.Reply("1"), graph.Done)
 }
 
-func TestAResultStartsAnotherThread(t *testing.T) {
+func TestResult_StartsAnotherThread(t *testing.T) {
 	b := graph.New[world]("again")
 	line(b, "a")
 	g := build(t, b, stored())
@@ -124,7 +124,7 @@ func TestAResultStartsAnotherThread(t *testing.T) {
 	}
 }
 
-func TestInputsAreReadByWireName(t *testing.T) {
+func TestInput_IsReadByWireNames(t *testing.T) {
 	store := new(checkpoint.Memory)
 	g := single(t, logs("a"), graph.Policy{}, graph.Config{Store: store})
 	in, err := g.DecodeInput([]byte(`{"name":"n","log":["x"],"tries":1}`))
@@ -146,7 +146,7 @@ func TestInputsAreReadByWireName(t *testing.T) {
 	}
 }
 
-func TestQuestionsThatCannotBeAsked(t *testing.T) {
+func TestQuestion_ThatCannotBeAsked(t *testing.T) {
 	for name, n := range map[string]graph.Node[world]{
 		"data": graph.Func(func(ctx context.Context, _ *world) error {
 			_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "x", Data: make(chan int)})

@@ -69,7 +69,7 @@ func idOf(t *testing.T, res graph.Result[world], prompt string) string {
 	return ""
 }
 
-func TestOneNodeAsksOneQuestionAfterTheOther(t *testing.T) {
+func TestNode_AsksOneQuestionAfterTheOther(t *testing.T) {
 	var ran counter
 	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x", "y", "z")}), stored())
 	res := invoke(t, g, "t1", graph.Interrupted)
@@ -86,7 +86,7 @@ func TestOneNodeAsksOneQuestionAfterTheOther(t *testing.T) {
 	ran.want(t, "a", 4)
 }
 
-func TestOneNodeAsksManyQuestionsAtOnce(t *testing.T) {
+func TestNode_AsksManyQuestionsAtOnce(t *testing.T) {
 	prompts := []string{"x", "y", "z"}
 	n := graph.Func(func(ctx context.Context, s *world) error {
 		var errs []error
@@ -114,7 +114,7 @@ func TestOneNodeAsksManyQuestionsAtOnce(t *testing.T) {
 	}
 }
 
-func TestCollectedQuestionsComeBeforeRouting(t *testing.T) {
+func TestQuestions_CollectedComeBeforeRouting(t *testing.T) {
 	b := graph.New[world]("collect")
 	b.Node("a", graph.Func(func(ctx context.Context, s *world) error {
 		name, _ := graph.Ask[string](ctx, graph.Question{Prompt: "x"})
@@ -133,7 +133,7 @@ func TestCollectedQuestionsComeBeforeRouting(t *testing.T) {
 	resume(t, g, graph.Reply("ann"), graph.Done)
 }
 
-func TestBranchMayAsk(t *testing.T) {
+func TestBranch_MayAsk(t *testing.T) {
 	b := graph.New[world]("branch")
 	b.Node("a", logs("a"))
 	b.Branch("a", func(ctx context.Context, s *world) (graph.Command, error) {
@@ -149,7 +149,7 @@ func TestBranchMayAsk(t *testing.T) {
 
 // Requirement: Every question counts
 // Requirement: a node asks a person, for a minute or a month
-func TestParallelQuestionsAnsweredInAnyOrder(t *testing.T) {
+func TestQuestions_ParallelAnsweredInAnyOrder(t *testing.T) {
 	all := []string{"x", "y", "z"}
 	for _, order := range [][]string{{"x y z"}, {"x", "y", "z"}, {"z", "y", "x"}, {"y", "x z"}, {"z x", "y"}} {
 		t.Run(strings.Join(order, ","), func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestParallelQuestionsAnsweredInAnyOrder(t *testing.T) {
 	}
 }
 
-func TestQuestionsInALoopHaveTheirOwnIDs(t *testing.T) {
+func TestQuestions_InALoopHaveTheirOwnIDs(t *testing.T) {
 	b := graph.New[world]("loop")
 	b.Node("a", graph.Router(func(ctx context.Context, s *world) (graph.Command, error) {
 		word, err := graph.Ask[string](ctx, graph.Question{Prompt: "x"})
@@ -213,7 +213,7 @@ func TestQuestionsInALoopHaveTheirOwnIDs(t *testing.T) {
 }
 
 // Requirement: a node asks a person, for a minute or a month
-func TestOnlyTheAnsweredSendRunsAgain(t *testing.T) {
+func TestSend_OnlyTheAnsweredOneRunsAgain(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	works := func(ctx context.Context, s *world, p parcel) error {
@@ -234,7 +234,7 @@ func TestOnlyTheAnsweredSendRunsAgain(t *testing.T) {
 	ran.want(t, parcels[2].Name, 1)
 }
 
-func TestOutsideANodeAskIsAnErrorAndEmitDoesNothing(t *testing.T) {
+func TestAsk_OutsideANodeIsAnErrorAndEmitDoesNothing(t *testing.T) {
 	_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "x"})
 	is(t, err, graph.ErrNoTask)
 	is(t, graph.Emit(ctx, 1), nil)
@@ -243,9 +243,9 @@ func TestOutsideANodeAskIsAnErrorAndEmitDoesNothing(t *testing.T) {
 	}
 }
 
-// TestTwoAnswersToOneQuestion gives one question two answers at once: none is dropped in
+// TestAnswers_TwoToOneQuestion gives one question two answers at once: none is dropped in
 // silence, and the question stays open.
-func TestTwoAnswersToOneQuestion(t *testing.T) {
+func TestAnswers_TwoToOneQuestion(t *testing.T) {
 	b := graph.New[small]("twice")
 	b.Node("ask", graph.Func(func(ctx context.Context, _ *small) error {
 		_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "ok?"})

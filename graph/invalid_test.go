@@ -12,17 +12,17 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// TestResultsThatCannotBeFoldedDoNotCount runs two nodes that write one Value, and then
+// TestResults_ThatCannotBeFoldedDoNotCount runs two nodes that write one Value, and then
 // a mended graph on the same thread.
 //
 // Requirement: Siblings keep their work
-func TestResultsThatCannotBeFoldedDoNotCount(t *testing.T) {
+func TestResults_ThatCannotBeFoldedDoNotCount(t *testing.T) {
 	type S struct {
 		A state.Value[int] `json:"a"`
 	}
 	store := new(checkpoint.Memory)
 	build := func(right func(context.Context, *S) error) *graph.Graph[S] {
-		b := graph.New[S]("void")
+		b := graph.New[S]("invalid")
 		b.Node("left", graph.Func(func(_ context.Context, s *S) error { s.A.Set(1); return nil }))
 		b.Node("right", graph.Func(right))
 		for _, n := range []string{"left", "right"} {
@@ -50,11 +50,11 @@ func TestResultsThatCannotBeFoldedDoNotCount(t *testing.T) {
 	}
 }
 
-// TestResultsOfTheNextTryCount: a step that could not be folded is run again, and what
-// finishes then is kept as ever.
+// TestResults_OfTheNextTryCount runs a step again that could not be folded. The results of the
+// second run are stored as usual.
 //
 // Requirement: Siblings keep their work
-func TestResultsOfTheNextTryCount(t *testing.T) {
+func TestResults_OfTheNextTryCount(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	mood := "conflicts"
@@ -82,7 +82,7 @@ func TestResultsOfTheNextTryCount(t *testing.T) {
 	_, err = g.Resume(ctx, graph.Answers{}, t1)
 	is(t, err, graph.ErrConflict)
 	if p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); err != nil || p.Status != graph.Failed || !strings.Contains(p.Failures[0].Message, `field "name"`) {
-		t.Errorf("the thread tells %+v, %v", p, err)
+		t.Errorf("the thread is %+v, %v", p, err)
 	}
 	mood = "fails"
 	_, err = g.Resume(ctx, graph.Answers{}, t1)
@@ -96,7 +96,7 @@ func TestResultsOfTheNextTryCount(t *testing.T) {
 	ran.want(t, "left", 3)
 }
 
-func TestAnInputTakenFromAResultIsNotAddedTo(t *testing.T) {
+func TestInput_FromAResultIsNotAddedTo(t *testing.T) {
 	type S struct {
 		Sum  state.Sum[int]   `json:"sum"`
 		Max  state.Max[int]   `json:"max"`

@@ -10,7 +10,7 @@ import (
 )
 
 // Requirement: Joins
-func TestJoinOfUnevenBranchesFiresOnce(t *testing.T) {
+func TestJoin_OfUnevenBranchesFiresOnce(t *testing.T) {
 	b := graph.New[world]("uneven")
 	for _, name := range []string{"a", "b1", "b2", "b3", "end"} {
 		b.Node(name, logs(name))
@@ -53,12 +53,12 @@ func laps(n int) *graph.Builder[world] {
 }
 
 // Requirement: Joins
-func TestJoinOfUnevenBranchesFiresOnceInEachLap(t *testing.T) {
+func TestJoin_OfUnevenBranchesFiresOnceInEachLap(t *testing.T) {
 	res := invoke(t, build(t, laps(3), graph.Config{}), "", graph.Done)
 	logged(t, res, "fork a b1 b2 join fork a b1 b2 join fork a b1 b2 join")
 }
 
-func TestJoinSurvivesAResumeHalfFull(t *testing.T) {
+func TestJoin_HalfFullSurvivesAResume(t *testing.T) {
 	cfg := stored()
 	cfg.InterruptAfter = []string{"a", "b2"}
 	g := build(t, laps(2), cfg)
@@ -92,7 +92,7 @@ func half() *graph.Builder[world] {
 }
 
 // Requirement: Joins
-func TestStarvedJoinIsReportedAndForgotten(t *testing.T) {
+func TestJoin_StarvedIsReportedAndForgotten(t *testing.T) {
 	g := build(t, half(), stored())
 	res := invoke(t, g, "t1", graph.Done)
 	logged(t, res, "a")
@@ -110,7 +110,7 @@ func TestStarvedJoinIsReportedAndForgotten(t *testing.T) {
 }
 
 // Requirement: Joins
-func TestJoinOfAWorkerFiresOnceForAllItsTasks(t *testing.T) {
+func TestJoin_OfAWorkerFiresOnceForAllItsTasks(t *testing.T) {
 	b := graph.New[world]("crowd")
 	b.Node("fork", goes("fork", graph.Goto("other").Send("w", 1).Send("w", 2).Send("w", 3), "w", "other"))
 	b.Node("w", graph.Worker(func(_ context.Context, s *world, _ int) error {
@@ -129,7 +129,7 @@ func TestJoinOfAWorkerFiresOnceForAllItsTasks(t *testing.T) {
 	}
 }
 
-func TestPlainEdgeAndJoinIntoOneNodeBothFire(t *testing.T) {
+func TestJoin_AndPlainEdgeIntoOneNodeBothFire(t *testing.T) {
 	b := graph.New[world]("both")
 	line(b, "a", "b")
 	b.Node("end", logs("end"))
@@ -140,7 +140,7 @@ func TestPlainEdgeAndJoinIntoOneNodeBothFire(t *testing.T) {
 }
 
 // Requirement: Joins
-func TestDeferredNodeWaitsForAllElse(t *testing.T) {
+func TestDeferredNode_WaitsForAllOthers(t *testing.T) {
 	b := graph.New[world]("deferred")
 	b.Node("fork", goes("fork", graph.Goto("last", "long").Send("w", "x"), "last", "long", "w"))
 	b.Node("w", graph.Worker(func(_ context.Context, s *world, p string) error {
@@ -157,7 +157,7 @@ func TestDeferredNodeWaitsForAllElse(t *testing.T) {
 	logged(t, invoke(t, g, "t1", graph.Done), "fork long x y z last")
 }
 
-func TestWaitingDeferredNodeSurvivesAResume(t *testing.T) {
+func TestDeferredNode_WaitingSurvivesAResume(t *testing.T) {
 	b := graph.New[world]("deferred")
 	line(b, "a", "b", "c")
 	b.Node("last", logs("last"))
@@ -174,7 +174,7 @@ func TestWaitingDeferredNodeSurvivesAResume(t *testing.T) {
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a b c last")
 }
 
-func TestDeferredJoin(t *testing.T) {
+func TestDeferredNode_WithAJoin(t *testing.T) {
 	b := graph.New[world]("deferred join")
 	line(b, "a", "b", "c")
 	b.Node("last", logs("last"))

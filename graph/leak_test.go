@@ -10,9 +10,9 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// TestContextThatOutlivesItsNode keeps the context of a task in a goroutine while later
+// TestContext_ThatOutlivesItsNode keeps the context of a task in a goroutine while later
 // tasks run: it goes on to speak for its own task, and can no longer ask.
-func TestContextThatOutlivesItsNode(t *testing.T) {
+func TestContext_ThatOutlivesItsNode(t *testing.T) {
 	var left sync.WaitGroup
 	returned := make(chan struct{})
 	b := graph.New[small]("leak")

@@ -13,7 +13,7 @@ import (
 )
 
 // Requirement: One run owns a thread
-func TestOfManyWhoResumeAThreadOneRunsItsTasks(t *testing.T) {
+func TestLease_OfManyResumersOneRunsTheTasks(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x"), "b": asks("b", &ran)}), cfg)
@@ -33,7 +33,8 @@ func TestOfManyWhoResumeAThreadOneRunsItsTasks(t *testing.T) {
 	ran.want(t, "b", 1)
 }
 
-// occupied is a graph of one node that waits until goOn is closed, and tells when it runs.
+// occupied is a graph of one node that sends to running when it starts, and waits until goOn is
+// closed.
 func occupied(t *testing.T, cfg graph.Config) (g *graph.Graph[world], running, goOn chan struct{}) {
 	running, goOn = make(chan struct{}, 2), make(chan struct{})
 	return single(t, graph.Func(func(ctx context.Context, s *world) error {
@@ -49,7 +50,7 @@ func occupied(t *testing.T, cfg graph.Config) (g *graph.Graph[world], running, g
 }
 
 // Requirement: One run owns a thread
-func TestARunOwnsItsThread(t *testing.T) {
+func TestLease_RunOwnsItsThread(t *testing.T) {
 	cfg := stored()
 	g, running, goOn := occupied(t, cfg)
 	first := make(chan error)
@@ -107,14 +108,14 @@ func TestRun_OvertakenStopsAndWritesNothing(t *testing.T) {
 }
 
 // Requirement: One run owns a thread
-func TestARunThatWasGivenUpGivesItsThreadBack(t *testing.T) {
+func TestLease_AbandonedRunReleasesItsThread(t *testing.T) {
 	cfg := stored()
 	cfg.Grace = time.Millisecond
-	deaf := make(chan struct{})
+	release := make(chan struct{})
 	running := make(chan struct{}, 1)
 	g := single(t, graph.Func(func(context.Context, *world) error {
 		running <- struct{}{}
-		<-deaf
+		<-release
 		return nil
 	}), graph.Policy{}, cfg)
 	short, cancel := context.WithCancel(ctx)
@@ -125,13 +126,13 @@ func TestARunThatWasGivenUpGivesItsThreadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	close(deaf)
+	close(release)
 	if err := held.Release(ctx); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestGivingAThreadBackCancelsNothing(t *testing.T) {
+func TestLease_ReleaseCancelsNothing(t *testing.T) {
 	var ran counter
 	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x")}), stored())
 	invoke(t, g, "t1", graph.Interrupted)
@@ -139,7 +140,7 @@ func TestGivingAThreadBackCancelsNothing(t *testing.T) {
 		_, err := g.Invoke(ctx, world{}, t1)
 		is(t, err, graph.ErrWaiting)
 		if errors.Is(err, context.Canceled) {
-			t.Fatalf("nobody cancelled, and the error says so: %v", err)
+			t.Fatalf("no caller cancelled, but the error is a cancellation: %v", err)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func calls(t *testing.T, l *graph.Limits, g *gauge, n int, p graph.Policy) *grap
 }
 
 // Requirement: policy: limits
-func TestLimitsAreSharedByGraphsAndRuns(t *testing.T) {
+func TestLimits_AreSharedByGraphsAndRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gauge
 		shared := limits(t, graph.Limit{Concurrency: 3})
@@ -78,7 +78,7 @@ func TestLimitsAreSharedByGraphsAndRuns(t *testing.T) {
 	})
 }
 
-func TestRateSpacesTheBeginnings(t *testing.T) {
+func TestLimits_RateSpacesTheStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gauge
 		start := time.Now()
@@ -96,7 +96,7 @@ func TestRateSpacesTheBeginnings(t *testing.T) {
 // node around a subgraph.
 //
 // Requirement: policy: limits
-func TestWaitForALimitIsNotTheNodesTime(t *testing.T) {
+func TestLimits_WaitIsNotTheNodesTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gauge
 		p := graph.Policy{Timeout: 1500 * time.Millisecond, Idle: 1200 * time.Millisecond}
@@ -118,7 +118,7 @@ func TestWaitForALimitIsNotTheNodesTime(t *testing.T) {
 	})
 }
 
-func TestCancelEndsTheWaitForALimit(t *testing.T) {
+func TestLimits_CancelEndsTheWait(t *testing.T) {
 	for name, l := range map[string]graph.Limit{"a place": {Concurrency: 1}, "a turn": {Rate: 0.001}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestCancelEndsTheWaitForALimit(t *testing.T) {
 	}
 }
 
-func TestPlaceIsGivenBackBetweenAttemptsAndAfterPanics(t *testing.T) {
+func TestLimits_PermitIsReleasedBetweenAttemptsAndAfterPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := limits(t, graph.Limit{Concurrency: 1})
 		for _, timeout := range []time.Duration{0, time.Hour} {
@@ -174,19 +174,19 @@ func TestPlaceIsGivenBackBetweenAttemptsAndAfterPanics(t *testing.T) {
 func TestAbandonedAttempt_KeepsItsLimitPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := limits(t, graph.Limit{Concurrency: 1})
-		told := make(chan error, 2)
+		late := make(chan error, 2)
 		start := time.Now()
-		_, err := single(t, deaf(told), graph.Policy{Timeout: time.Second, Limit: "api"}, graph.Config{Limits: shared}).Invoke(ctx, world{}, graph.RunOptions{})
+		_, err := single(t, unresponsive(late), graph.Policy{Timeout: time.Second, Limit: "api"}, graph.Config{Limits: shared}).Invoke(ctx, world{}, graph.RunOptions{})
 		is(t, err, graph.ErrAbandoned)
 		var g gauge
 		invoke(t, calls(t, shared, &g, 1, graph.Policy{}), "", graph.Done)
 		if took := time.Since(start); took != time.Minute+time.Second {
-			t.Errorf("the next had its turn after %v, want when the deaf node had returned", took)
+			t.Errorf("the next had its turn after %v, want when the unresponsive node had returned", took)
 		}
 	})
 }
 
-func TestNodeInsideDoesNotWaitForThePlaceOfTheNodeAround(t *testing.T) {
+func TestLimits_InnerNodeDoesNotWaitForThePermitOfTheOuter(t *testing.T) {
 	shared := limits(t, graph.Limit{Concurrency: 1})
 	b := graph.New[inner]("child")
 	b.Node("c", steps("c", new(counter), nil).With(graph.Policy{Limit: "api"}))
@@ -196,7 +196,7 @@ func TestNodeInsideDoesNotWaitForThePlaceOfTheNodeAround(t *testing.T) {
 	invoke(t, single(t, hosts(c, "", nil), graph.Policy{Limit: "api"}, graph.Config{Limits: shared}), "", graph.Done)
 }
 
-func TestLimitsThatCannotHoldAreErrors(t *testing.T) {
+func TestLimits_InvalidAreErrors(t *testing.T) {
 	_, err := graph.NewLimits(map[string]graph.Limit{
 		"none": {}, "less": {Concurrency: -1}, "nan": {Rate: math.NaN()}, "inf": {Rate: math.Inf(1)}, "burst": {Concurrency: 1, Burst: 2}, "": {Rate: 1},
 	})
@@ -217,7 +217,7 @@ func TestLimitsThatCannotHoldAreErrors(t *testing.T) {
 	}
 }
 
-func TestARunBegunInANodeDoesNotWaitForThePlaceOfThatNode(t *testing.T) {
+func TestLimits_InnerRunDoesNotWaitForThePermitOfItsNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gauge
 		shared := limits(t, graph.Limit{Concurrency: 1})

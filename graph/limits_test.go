@@ -12,7 +12,7 @@ import (
 )
 
 // Requirement: Limits fail loudly
-func TestAGraphOfKStepsPassesALimitOfK(t *testing.T) {
+func TestMaxSteps_OfKAllowsAGraphOfKSteps(t *testing.T) {
 	names := strings.Fields("a b c d e")
 	for limit := 1; limit <= 6; limit++ {
 		b := graph.New[world]("k")
@@ -33,7 +33,7 @@ func TestAGraphOfKStepsPassesALimitOfK(t *testing.T) {
 }
 
 // Requirement: Limits fail loudly
-func TestAResumedRunGetsNoFreeSteps(t *testing.T) {
+func TestMaxSteps_ResumedRunGetsNoFreeSteps(t *testing.T) {
 	b := graph.New[world]("resumed")
 	line(b, strings.Fields("a b c d e")...)
 	cfg := stored()
@@ -50,7 +50,7 @@ func TestAResumedRunGetsNoFreeSteps(t *testing.T) {
 	}
 }
 
-func TestAnAnsweredStepCountsOnce(t *testing.T) {
+func TestMaxSteps_AnsweredStepCountsOnce(t *testing.T) {
 	var ran counter
 	b := graph.New[world]("asked")
 	line(b, "b", "c")
@@ -67,7 +67,7 @@ func TestAnAnsweredStepCountsOnce(t *testing.T) {
 }
 
 // Requirement: Limits fail loudly
-func TestEndlessLoopFailsLoudly(t *testing.T) {
+func TestMaxSteps_EndlessLoopFails(t *testing.T) {
 	loop := func() *graph.Builder[world] {
 		b := graph.New[world]("endless")
 		b.Node("a", graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
@@ -89,7 +89,7 @@ func TestEndlessLoopFailsLoudly(t *testing.T) {
 }
 
 // Requirement: Limits fail loudly
-func TestTooManyTasksAreAnError(t *testing.T) {
+func TestMaxTasks_TooManyAreAnError(t *testing.T) {
 	for _, limit := range []int{3, 4} {
 		c := graph.Goto("x")
 		for i := range 3 {
@@ -112,7 +112,7 @@ func TestTooManyTasksAreAnError(t *testing.T) {
 	}
 }
 
-func TestRunThatIsDoneDoesNotFailAtItsLimit(t *testing.T) {
+func TestMaxSteps_DoneRunDoesNotFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, cancel := context.WithCancel(ctx)
 		b := graph.New[world]("last")

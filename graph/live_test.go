@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// waits is a node that tells when it runs and returns when it may, or with its context.
+// waits is a node that signals when it runs, and returns when it may or when its context ends.
 func waits(name string, runs chan<- string, may <-chan struct{}) graph.Node[world] {
 	return graph.Func(func(ctx context.Context, s *world) error {
 		runs <- name
@@ -61,7 +61,7 @@ func TestWait_AllCallersGetTheSameResult(t *testing.T) {
 		waiters.Go(func() {
 			res, err := live.Wait()
 			if err != nil || res.Status != graph.Done || res.Run != live.ID() || res.State.Log.Len() != 3 {
-				t.Errorf("a waiter was told %+v, %v; want run %s to be done", res, err, live.ID())
+				t.Errorf("a waiter got %+v, %v; want run %s to be done", res, err, live.ID())
 			}
 		})
 	}
@@ -73,7 +73,7 @@ func TestWait_AllCallersGetTheSameResult(t *testing.T) {
 }
 
 // Requirement: events: one order
-func TestHeldRunWaitsForItsReaders(t *testing.T) {
+func TestHold_RunWaitsForItsReaders(t *testing.T) {
 	g, runs, may := chain(t, graph.Config{})
 	close(may)
 	live := g.Start(ctx, world{}, graph.RunOptions{Hold: true})
@@ -104,7 +104,7 @@ ended done [a b c]`)
 }
 
 // Requirement: events: one order
-func TestSequenceNumbersAreOfTheRun(t *testing.T) {
+func TestEvents_SequenceNumbersAreOfTheRun(t *testing.T) {
 	g, _, may := chain(t, graph.Config{})
 	close(may)
 	live := g.Start(ctx, world{}, graph.RunOptions{Hold: true})
@@ -123,7 +123,7 @@ func TestSequenceNumbersAreOfTheRun(t *testing.T) {
 }
 
 // Requirement: events: leaving
-func TestReaderOfALiveRunOnlyLeaves(t *testing.T) {
+func TestReader_OfALiveRunOnlyLeaves(t *testing.T) {
 	g, _, may := chain(t, stored())
 	close(may)
 	live := g.Start(ctx, world{}, graph.RunOptions{Thread: "t1", Hold: true})
@@ -153,7 +153,7 @@ func TestReaderOfALiveRunOnlyLeaves(t *testing.T) {
 	logged(t, ended(t, graph.Done, res, err), "a b c")
 }
 
-func TestReaderThatComesLate(t *testing.T) {
+func TestReader_ThatComesLate(t *testing.T) {
 	g, runs, may := chain(t, graph.Config{})
 	live := g.Start(ctx, world{}, graph.RunOptions{})
 	<-runs
@@ -188,7 +188,7 @@ func TestReaders_GetTheCauseOfAFailure(t *testing.T) {
 	is(t, err, graph.ErrNoStore)
 }
 
-func TestStartResumeGoesOnWithAnAnswer(t *testing.T) {
+func TestStartResume_ContinuesWithAnAnswer(t *testing.T) {
 	var ran counter
 	g := single(t, asks("a", &ran, "x"), graph.Policy{}, stored())
 	res, err := g.Start(ctx, world{}, t1).Wait()
@@ -198,11 +198,11 @@ func TestStartResumeGoesOnWithAnAnswer(t *testing.T) {
 }
 
 // Requirement: events: drain
-func TestCancelHasACause(t *testing.T) {
+func TestCancel_HasACause(t *testing.T) {
 	errWhy := errors.New("the budget is spent")
 	for name, node := range map[string]graph.Node[world]{
 		"passes on":       graph.Func(func(ctx context.Context, _ *world) error { <-ctx.Done(); return ctx.Err() }),
-		"says cause":      graph.Func(func(ctx context.Context, _ *world) error { <-ctx.Done(); return context.Cause(ctx) }),
+		"its cause":       graph.Func(func(ctx context.Context, _ *world) error { <-ctx.Done(); return context.Cause(ctx) }),
 		"own error":       graph.Func(func(ctx context.Context, _ *world) error { <-ctx.Done(); return errBoom }),
 		"takes no notice": graph.Func(func(ctx context.Context, _ *world) error { <-ctx.Done(); return nil }),
 	} {
@@ -237,7 +237,7 @@ func TestCancelHasACause(t *testing.T) {
 	is(t, err, context.Canceled)
 }
 
-func TestHeldRunCanBeCancelledAndWaitedFor(t *testing.T) {
+func TestHold_RunCanBeCancelledAndWaitedFor(t *testing.T) {
 	g, _, _ := chain(t, stored())
 	live := g.Start(ctx, world{}, graph.RunOptions{Thread: "t1", Hold: true})
 	live.Cancel(errBoom)
@@ -264,7 +264,7 @@ func TestIdleReader_SlowsTheRunUntilCancelled(t *testing.T) {
 		waiter.Go(func() { _, failed = live.Wait() })
 		synctest.Wait() // the run waits for the reader
 		if n := ran.of("all"); n >= 200 {
-			t.Errorf("all %d nodes ran, though nobody read their events", n)
+			t.Errorf("all %d nodes ran, though no reader took their events", n)
 		}
 		live.Cancel(errBoom)
 		waiter.Wait()
@@ -304,7 +304,7 @@ func TestLossyReader_GetsTheNumberOfLostEvents(t *testing.T) {
 		got = append(got, ev)
 	}
 	if len(got) != 4 || got[0].Mode != graph.Missed || got[0].Missed != 8 || got[0].Seq != 8 {
-		t.Fatalf("the slow reader got %+v; want to be told of 8 events, and the last three", got)
+		t.Fatalf("the slow reader got %+v; want a report of 8 lost events, and the last three", got)
 	}
 	for i, ev := range got[1:] {
 		if ev.Seq != uint64(9+i) || short(ev) != want[8+i] {
@@ -316,11 +316,11 @@ func TestLossyReader_GetsTheNumberOfLostEvents(t *testing.T) {
 		got = append(got, ev)
 	}
 	if len(got) != 2 || got[0].Missed != 6 || got[1].Mode != graph.Ended {
-		t.Errorf("the reader with room for one got %+v; want to be told of 6, and the end", got)
+		t.Errorf("the reader with room for one got %+v; want a report of 6, and the end", got)
 	}
 }
 
-func TestLossyReaderThatIsQuickLosesNothing(t *testing.T) {
+func TestReader_LossyAndQuickLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, runs, may := chain(t, graph.Config{})
 		live := g.Start(ctx, world{}, graph.RunOptions{Hold: true})
@@ -335,7 +335,7 @@ func TestLossyReaderThatIsQuickLosesNothing(t *testing.T) {
 	})
 }
 
-func TestDepthLeavesOutSubgraphs(t *testing.T) {
+func TestDepth_OmitsSubgraphs(t *testing.T) {
 	leaf := graph.New[inner]("leaf")
 	leaf.Node("l", graph.Func(func(_ context.Context, s *inner) error { s.Path.Append("l"); return nil }))
 	leaf.Edge(graph.Start, "l")
@@ -363,7 +363,7 @@ func TestDepthLeavesOutSubgraphs(t *testing.T) {
 	sameLines(t, got, "wrote a {\"log\":[\"l\"]}\nended done [l]")
 }
 
-func TestWrongReadersAreErrors(t *testing.T) {
+func TestReaders_WrongOnesAreErrors(t *testing.T) {
 	g, _, may := chain(t, graph.Config{})
 	close(may)
 	live := g.Start(ctx, world{}, graph.RunOptions{Hold: true})

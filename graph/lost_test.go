@@ -46,7 +46,7 @@ func shorten(t *testing.T, old *checkpoint.Memory, namespace string, left uint64
 	return short
 }
 
-func TestInputsQueuedAfterTheStoreLostOthersAreTaken(t *testing.T) {
+func TestQueue_InputsSurviveALossOfTheStore(t *testing.T) {
 	for left := range uint64(4) {
 		store := new(checkpoint.Memory)
 		queue := graph.RunOptions{Thread: "t1", OnOpenQuestions: graph.Queue}
@@ -70,7 +70,7 @@ func TestInputsQueuedAfterTheStoreLostOthersAreTaken(t *testing.T) {
 	}
 }
 
-func TestABranchTakesNoQueuedInputAgain(t *testing.T) {
+func TestQueue_BranchTakesNoInputAgain(t *testing.T) {
 	cfg := stored()
 	g := polite(t, cfg)
 	queue := graph.RunOptions{Thread: "t1", OnOpenQuestions: graph.Queue}
@@ -144,7 +144,7 @@ func TestReplay_OfARecoveredThread(t *testing.T) {
 	}
 }
 
-func TestARunThatCommitsAtItsEndCanBeReplayed(t *testing.T) {
+func TestExit_RunCanBeReplayed(t *testing.T) {
 	var ran counter
 	word := "a"
 	three := func(t *testing.T, cfg graph.Config) *graph.Graph[world] {

@@ -12,9 +12,9 @@ import (
 
 var _ graph.CacheStore = longterm.Cache{}
 
-// TestResultsAreSharedByProcessesThroughLongTermMemory has two stores of one file, as two
+// TestCache_SharedByProcessesThroughLongTermMemory has two stores of one file, as two
 // processes have, and a graph on each.
-func TestResultsAreSharedByProcessesThroughLongTermMemory(t *testing.T) {
+func TestCache_SharedByProcessesThroughLongTermMemory(t *testing.T) {
 	var ran counter
 	path := filepath.Join(t.TempDir(), "memory.db")
 	process := func() *graph.Graph[world] {

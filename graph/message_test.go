@@ -36,8 +36,8 @@ func speak(ctx context.Context, tokens ...string) error {
 	return nil
 }
 
-// shown returns what somebody reads who shows deltas, and Text only where it was not
-// streamed; a message that starts anew is marked with <.
+// shown returns the text of a reader that prints deltas, and Text only if it was not streamed. A
+// message that starts again is marked with <.
 func shown(t *testing.T, events iter.Seq2[graph.Event, error]) string {
 	t.Helper()
 	var b strings.Builder
@@ -63,11 +63,11 @@ func messages(t *testing.T, g *graph.Graph[world]) string {
 	return shown(t, g.Stream(ctx, world{}, graph.RunOptions{Modes: graph.Messages}))
 }
 
-// TestMessagesAreShownOnce: what was streamed is not shown again at its end, nor
+// TestMessages_AreShownOnce: what was streamed is not shown again at its end, nor
 // when a later node repeats it; what was not streamed is shown as a whole.
 //
 // Requirement: events: messages
-func TestMessagesAreShownOnce(t *testing.T) {
+func TestMessages_AreShownOnce(t *testing.T) {
 	b := graph.New[world]("talk")
 	b.Node("a", speaksTokens("1+Hel", "1+lo", "1=Hello", "2=whole"))
 	b.Node("b", speaksTokens("1=Hello", "2=whole", "3=new", "3=new"))
@@ -79,8 +79,8 @@ func TestMessagesAreShownOnce(t *testing.T) {
 	}
 }
 
-// TestDebug_ReportsTheHistory: the commits that Debug tells of are those that History
-// tells later, and the states that follow them are theirs.
+// TestDebug_ReportsTheHistory checks that the commits of Debug are those of History, and that each
+// is followed by its state.
 func TestDebug_ReportsTheHistory(t *testing.T) {
 	cfg := stored()
 	b := graph.New[world]("debug")
@@ -89,17 +89,17 @@ func TestDebug_ReportsTheHistory(t *testing.T) {
 	b.Edge("b", "sub")
 	b.Edge("sub", graph.End)
 	g := build(t, b, cfg)
-	var told []graph.CommitInfo
+	var debug []graph.CommitInfo
 	states := map[uint64]*world{}
 	for ev, err := range g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: graph.Debug, Depth: 1}) {
 		is(t, err, nil)
 		switch ev.Mode {
 		case graph.Checkpoints:
-			if told = append(told, *ev.Commit); ev.Checkpoint != ev.Commit.Checkpoint || ev.Time.IsZero() {
+			if debug = append(debug, *ev.Commit); ev.Checkpoint != ev.Commit.Checkpoint || ev.Time.IsZero() {
 				t.Errorf("the event %+v is not of its commit", ev)
 			}
 		case graph.Values:
-			states[uint64(len(told))] = ev.State.(*world)
+			states[uint64(len(debug))] = ev.State.(*world)
 		}
 	}
 	var stored []graph.CommitInfo
@@ -107,8 +107,8 @@ func TestDebug_ReportsTheHistory(t *testing.T) {
 		is(t, err, nil)
 		stored = append([]graph.CommitInfo{p}, stored...)
 	}
-	if diff := cmp.Diff(stored, told); diff != "" || len(told) != 4 {
-		t.Errorf("Debug tells %d commits, other than History (-stored +told):\n%s", len(told), diff)
+	if diff := cmp.Diff(stored, debug); diff != "" || len(debug) != 4 {
+		t.Errorf("Debug reports %d commits, other than History (-stored +debug):\n%s", len(debug), diff)
 	}
 	for _, p := range stored {
 		s, _, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, p.Checkpoint)
@@ -116,15 +116,15 @@ func TestDebug_ReportsTheHistory(t *testing.T) {
 		want, _ := g.EncodeState(s)
 		got, err := g.EncodeState(*states[p.Checkpoint])
 		if err != nil || string(got) != string(want) {
-			t.Errorf("commit %d holds %s, Debug told %s, %v", p.Checkpoint, want, got, err)
+			t.Errorf("commit %d holds %s, Debug reported %s, %v", p.Checkpoint, want, got, err)
 		}
 	}
 }
 
-// TestSilentModelsAreNotHeard: in a node, in a subgraph, in a whole run.
+// TestMessages_OfSilentModelsAreNotShown: in a node, in a subgraph, in a whole run.
 //
 // Requirement: events: messages
-func TestSilentModelsAreNotHeard(t *testing.T) {
+func TestMessages_OfSilentModelsAreNotShown(t *testing.T) {
 	c := graph.New[inner]("child")
 	c.Node("c", graph.Func(func(ctx context.Context, _ *inner) error { return speak(ctx, "sub+x", "sub=x") }))
 	c.Edge(graph.Start, "c")
@@ -160,7 +160,7 @@ func TestSilentModelsAreNotHeard(t *testing.T) {
 	}
 }
 
-func TestMessagesCarryTheirPlace(t *testing.T) {
+func TestMessages_HaveTheirPlace(t *testing.T) {
 	g := single(t, graph.Func(func(ctx context.Context, _ *world) error {
 		return graph.EmitMessage(ctx, graph.Token{ID: "m", Role: "assistant", Delta: "hi", Index: 9, Streamed: true,
 			Metadata: map[string]string{"model": "small"}})
@@ -176,7 +176,7 @@ func TestMessagesCarryTheirPlace(t *testing.T) {
 	}
 }
 
-func TestNodeThatIsTriedAgainSaysItAnew(t *testing.T) {
+func TestMessages_RetriedNodeStartsAgain(t *testing.T) {
 	n := 0
 	g := single(t, graph.Func(func(ctx context.Context, _ *world) error {
 		if n++; n == 1 {
@@ -190,7 +190,7 @@ func TestNodeThatIsTriedAgainSaysItAnew(t *testing.T) {
 }
 
 // Requirement: events: messages
-func TestReaderThatMissedTokensIsGivenTheWhole(t *testing.T) {
+func TestMessages_ReaderThatMissedTokensGetsTheWhole(t *testing.T) {
 	said, may := make(chan struct{}), make(chan struct{})
 	g := single(t, graph.Func(func(ctx context.Context, _ *world) error {
 		if err := speak(ctx, "m+Hel"); err != nil {
@@ -224,7 +224,7 @@ func TestReaderThatMissedTokensIsGivenTheWhole(t *testing.T) {
 	}
 }
 
-func TestTokensOfTwoMessagesDoNotMix(t *testing.T) {
+func TestTokens_OfTwoMessagesDoNotMix(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := map[string]graph.Node[world]{}
 		for i := range 20 {
@@ -257,7 +257,7 @@ func TestTokensOfTwoMessagesDoNotMix(t *testing.T) {
 	})
 }
 
-func TestTokenNeedsAnID(t *testing.T) {
+func TestToken_NeedsAnID(t *testing.T) {
 	is(t, graph.EmitMessage(ctx, graph.Token{Delta: "x"}), graph.ErrToken)
 	is(t, graph.EmitMessage(ctx, graph.Token{ID: "m", Delta: "x"}), nil) // no run: a node can be tested alone
 	_, err := lines(single(t, graph.Func(func(ctx context.Context, _ *world) error {
@@ -266,8 +266,8 @@ func TestTokenNeedsAnID(t *testing.T) {
 	is(t, err, graph.ErrToken)
 }
 
-// TestMessagesOfAContextThatOutlivesItsAttempt is for the race detector.
-func TestMessagesOfAContextThatOutlivesItsAttempt(t *testing.T) {
+// TestMessages_OfAContextThatOutlivesItsAttempt is for the race detector.
+func TestMessages_OfAContextThatOutlivesItsAttempt(t *testing.T) {
 	left := make(chan struct{})
 	stop := make(chan struct{})
 	n := 0

@@ -79,7 +79,7 @@ func newShop(t *testing.T, store checkpoint.Store, cfg graph.Config) *graph.Grap
 }
 
 // Requirement: New code continues old threads
-func TestANewProgramGoesOnWithAnOldThread(t *testing.T) {
+func TestMigrate_NewProgramContinuesAnOldThread(t *testing.T) {
 	store := new(checkpoint.Memory)
 	asked, err := oldShop(t, store).Invoke(t.Context(), ordersV1{}, graph.RunOptions{Thread: "t1"})
 	if err != nil || asked.Status != graph.Interrupted {
@@ -99,7 +99,7 @@ func TestANewProgramGoesOnWithAnOldThread(t *testing.T) {
 	}
 }
 
-func TestWhatAnOldTaskWroteIsNotTakenForNew(t *testing.T) {
+func TestMigrate_WritesOfAnOldTaskAreNotTakenForNew(t *testing.T) {
 	store := new(checkpoint.Memory)
 	b := graph.New[ordersV1]("shop")
 	b.Node("take", graph.Func(func(_ context.Context, s *ordersV1) error { s.Orders.Append("tea"); return nil }))
@@ -137,7 +137,7 @@ func TestWhatAnOldTaskWroteIsNotTakenForNew(t *testing.T) {
 }
 
 // Requirement: New code continues old threads
-func TestMigrationsAreCheckedAtCompile(t *testing.T) {
+func TestMigrate_IsCheckedAtCompile(t *testing.T) {
 	keep := func(_ int, old json.RawMessage) (json.RawMessage, error) { return old, nil }
 	b := graph.New[ordersV2]("shop")
 	b.Node("n", graph.Func(func(context.Context, *ordersV2) error { return nil }))
@@ -155,7 +155,7 @@ func TestMigrationsAreCheckedAtCompile(t *testing.T) {
 	}
 }
 
-func TestASealedStoreIsAllAGraphNeeds(t *testing.T) {
+func TestSealed_StoreIsAllAGraphNeeds(t *testing.T) {
 	keys := &checkpoint.Keys{Current: "k", Ring: map[string][]byte{"k": checkpoint.NewKey()}}
 	inside := new(checkpoint.Memory)
 	store, err := checkpoint.Sealed(inside, checkpoint.Codec{Keys: keys})

@@ -19,7 +19,7 @@ import (
 )
 
 // Requirement: Inline or pool
-func TestOneBoundForTheRun(t *testing.T) {
+func TestConcurrency_OneBoundForTheRun(t *testing.T) {
 	for limit, want := range map[int]int64{0: 64, 10: 10, 1: 1} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestOneBoundForTheRun(t *testing.T) {
 	}
 }
 
-func TestAChildPausesWhileItsSiblingFinishes(t *testing.T) {
+func TestChild_PausesWhileItsSiblingFinishes(t *testing.T) {
 	for name, cfg := range map[string]graph.Config{
 		"child": {}, "before sibling": {InterruptBefore: []string{"z"}}, "after sibling": {InterruptAfter: []string{"z"}},
 	} {
@@ -79,7 +79,7 @@ func TestAChildPausesWhileItsSiblingFinishes(t *testing.T) {
 	}
 }
 
-func TestTasksOfThreeLevelsFinishInOrder(t *testing.T) {
+func TestChild_TasksOfThreeLevelsFinishInOrder(t *testing.T) {
 	row := func(name string, cfg graph.Config, in *graph.Graph[inner], names ...string) *graph.Graph[inner] {
 		b := graph.New[inner](name)
 		from := graph.Start
@@ -124,7 +124,7 @@ func TestTasksOfThreeLevelsFinishInOrder(t *testing.T) {
 	}
 }
 
-func TestTwoQuestionsInAChildCalledFromANode(t *testing.T) {
+func TestChild_TwoQuestionsInOneCalledFromANode(t *testing.T) {
 	var ran counter
 	c := remembers(t, graph.PerCall, "memo", func(ctx context.Context, s *memo) error {
 		for _, q := range []string{"first", "second"} {
@@ -149,7 +149,7 @@ func TestTwoQuestionsInAChildCalledFromANode(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestTheParentRunsAgainAndFinishedNodesOfTheChildDoNot(t *testing.T) {
+func TestChild_FinishedNodesDoNotRunAgainWithTheParent(t *testing.T) {
 	var ran counter
 	c := child(t, &ran, graph.Config{}, func(ctx context.Context, s *inner) error {
 		_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "q"})
@@ -204,7 +204,7 @@ func TestChildQuestion_HasItsNamespaceAndState(t *testing.T) {
 			t.Errorf("the child in %q holds %v (%v), want %s", in.Namespace, s.Path.Slice(), err, want)
 		}
 		if p.Status != graph.Interrupted || len(p.Interrupts) != 1 || p.Interrupts[0].ID != in.ID || p.Namespace != in.Namespace {
-			t.Errorf("the child stands at %+v, want its question %s", p, in.ID)
+			t.Errorf("the child is %+v, want its question %s", p, in.ID)
 		}
 	}
 	a := graph.Answer(res.Interrupts[0].ID, true).Answer(res.Interrupts[1].ID, true)
@@ -212,7 +212,7 @@ func TestChildQuestion_HasItsNamespaceAndState(t *testing.T) {
 }
 
 // Requirement: graph.Call stores a result by name and order
-func TestCallsBeforeAQuestionAreNotRunAgain(t *testing.T) {
+func TestCalls_BeforeAQuestionAreNotRunAgain(t *testing.T) {
 	var ran counter
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
 		for i := range 3 {
@@ -239,24 +239,24 @@ func TestCallsBeforeAQuestionAreNotRunAgain(t *testing.T) {
 	ran.want(t, "ask", 6)
 }
 
-// puts counts how often each kept result is written.
+// puts counts how often each memoized result is written.
 type puts struct {
 	checkpoint.Store
-	kept counter
+	memos counter
 }
 
 func (p *puts) Put(ctx context.Context, e checkpoint.Pending) error {
 	for _, e := range e.Entries {
-		if strings.HasPrefix(e.Slot, "kept/") {
-			p.kept.add(e.Slot)
-			p.kept.add("all")
+		if strings.HasPrefix(e.Slot, storedMemo) {
+			p.memos.add(e.Slot)
+			p.memos.add("all")
 		}
 	}
 	return p.Store.Put(ctx, e)
 }
 
 // Requirement: calls inside a node: questions, errors, bounds
-func TestAReplayedResultIsNotStoredAgain(t *testing.T) {
+func TestCalls_ReplayedResultIsNotStoredAgain(t *testing.T) {
 	var ran counter
 	store := &puts{Store: new(checkpoint.Memory)}
 	g := one(t, graph.Config{Store: store}, func(ctx context.Context, s *world) error {
@@ -268,10 +268,10 @@ func TestAReplayedResultIsNotStoredAgain(t *testing.T) {
 		t.Fatal("the run did not fail")
 	}
 	resume(t, g, graph.Answers{}, graph.Done)
-	store.kept.want(t, "all", 2)
+	store.memos.want(t, "all", 2)
 }
 
-func TestAChildStartsCleanEachTime(t *testing.T) {
+func TestChild_StartsCleanEachTime(t *testing.T) {
 	ask := func(ctx context.Context, s *memo) error {
 		v, err := graph.Ask[string](ctx, graph.Question{Prompt: s.Word.Get()})
 		s.Words.Append(v)
@@ -284,7 +284,7 @@ func TestAChildStartsCleanEachTime(t *testing.T) {
 	}
 }
 
-func TestAChildOfTheThreadAccumulatesByNode(t *testing.T) {
+func TestChild_OfTheThreadAccumulatesByNode(t *testing.T) {
 	ask := func(ctx context.Context, s *memo) error {
 		_, err := graph.Ask[string](ctx, graph.Question{Prompt: s.Word.Get()})
 		return err
@@ -299,7 +299,7 @@ func TestAChildOfTheThreadAccumulatesByNode(t *testing.T) {
 	}
 }
 
-func TestAChildOfTheThreadAccumulatesInALoop(t *testing.T) {
+func TestChild_OfTheThreadAccumulatesInALoop(t *testing.T) {
 	cfg := stored()
 	c := remembers(t, graph.PerThread, "memo", nil)
 	b := graph.New[world]("loop")
@@ -329,7 +329,7 @@ func TestAChildOfTheThreadAccumulatesInALoop(t *testing.T) {
 	}
 }
 
-func TestAStatelessChildHasNoCheckpoints(t *testing.T) {
+func TestChild_StatelessHasNoCheckpoints(t *testing.T) {
 	cfg := stored()
 	g := build(t, parallel(map[string]graph.Node[world]{"n": callsOf(remembers(t, graph.Stateless, "memo", nil), "a", "b")}), cfg)
 	logged(t, invoke(t, g, "t1", graph.Done), "a/a b/b")
@@ -339,7 +339,7 @@ func TestAStatelessChildHasNoCheckpoints(t *testing.T) {
 }
 
 // Requirement: nested graphs share a thread
-func TestAChildWithAThreadOfItsOwnKeepsItsNamespace(t *testing.T) {
+func TestChild_WithItsOwnThreadKeepsItsNamespace(t *testing.T) {
 	cfg := stored()
 	var ran counter
 	c := build(t, parallel(map[string]graph.Node[world]{"q": asks("q", &ran, "deep")}), cfg)
@@ -351,7 +351,7 @@ func TestAChildWithAThreadOfItsOwnKeepsItsNamespace(t *testing.T) {
 	logged(t, invoke(t, g, "t1", graph.Done), "interrupted")
 	p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "own"})
 	if err != nil || p.Namespace != "" || len(p.Interrupts) != 1 || p.Interrupts[0].Namespace != "" {
-		t.Errorf("the thread of its own stands at %+v (%v), want its root with a question", p, err)
+		t.Errorf("the thread of its own is %+v (%v), want its root with a question", p, err)
 	}
 	if _, err := c.Resume(ctx, graph.Reply("!"), graph.RunOptions{Thread: "own"}); err != nil {
 		t.Error(err)
@@ -359,7 +359,7 @@ func TestAChildWithAThreadOfItsOwnKeepsItsNamespace(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestSeveralChildrenInOneNode(t *testing.T) {
+func TestChild_SeveralInOneNode(t *testing.T) {
 	cfg := stored()
 	a, b := remembers(t, graph.PerCall, "a", nil), remembers(t, graph.PerCall, "b", nil)
 	g := one(t, cfg, func(ctx context.Context, s *world) error {
@@ -380,7 +380,7 @@ func TestSeveralChildrenInOneNode(t *testing.T) {
 	}
 }
 
-func TestEventsOfAChildArriveBeforeItsNodeHasFinished(t *testing.T) {
+func TestChild_CallEventsComeBeforeItsNodeHasFinished(t *testing.T) {
 	goOn := make(chan struct{})
 	c := remembers(t, graph.PerCall, "memo", func(ctx context.Context, s *memo) error { return graph.Emit(ctx, "from below") })
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
@@ -426,7 +426,7 @@ func TestCommandToParent_WritesParentFields(t *testing.T) {
 				}
 				want := 1
 				if kind == graph.PerThread {
-					want = 2 // what lives on is stored by itself, after the input on which it stands
+					want = 2 // a child that persists is stored by itself, after the input of its run
 				}
 				if d == graph.Exit && commits != want {
 					t.Errorf("the run made %d commits, want %d", commits, want)
@@ -437,7 +437,7 @@ func TestCommandToParent_WritesParentFields(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestACommandToTheParentAtTheRootIsAnError(t *testing.T) {
+func TestParentCommand_AtTheRootIsAnError(t *testing.T) {
 	for name, p := range map[string]graph.Policy{
 		"plain": {}, "timeout": {Timeout: time.Hour}, "retry": {Retry: graph.Retry{Attempts: 5, Initial: time.Hour}},
 	} {
@@ -457,7 +457,7 @@ func TestACommandToTheParentAtTheRootIsAnError(t *testing.T) {
 }
 
 // Requirement: Subgraphs
-func TestStateAndHistoryOfNestedChildren(t *testing.T) {
+func TestChild_StateAndHistoryOfNestedOnes(t *testing.T) {
 	cfg := stored()
 	var ran counter
 	leaf := child(t, &ran, cfg, func(ctx context.Context, s *inner) error {
@@ -507,7 +507,7 @@ func TestStateAndHistoryOfNestedChildren(t *testing.T) {
 
 type tenantKey struct{}
 
-func TestTheContextReachesTheChildren(t *testing.T) {
+func TestChild_GetsTheContext(t *testing.T) {
 	var got []any
 	c := remembers(t, graph.PerCall, "memo", func(ctx context.Context, s *memo) error {
 		_, err := graph.Call(ctx, "x", func(ctx context.Context) (int, error) {
@@ -526,7 +526,7 @@ func TestTheContextReachesTheChildren(t *testing.T) {
 	}
 }
 
-func TestResumeAtTheHeadGoesOnInTheChild(t *testing.T) {
+func TestResume_AtTheHeadContinuesInTheChild(t *testing.T) {
 	for _, at := range []uint64{0, 1} { // 1 is the head: the only commit of the root
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			var ran counter
@@ -546,7 +546,7 @@ func TestResumeAtTheHeadGoesOnInTheChild(t *testing.T) {
 	}
 }
 
-func TestABranchRunsItsChildrenAnew(t *testing.T) {
+func TestBranch_RunsItsChildrenAgain(t *testing.T) {
 	var ran counter
 	c := child(t, &ran, graph.Config{}, nil)
 	b := graph.New[world]("branch")
@@ -567,7 +567,7 @@ func TestABranchRunsItsChildrenAnew(t *testing.T) {
 }
 
 // Requirement: calls inside a node: questions, errors, bounds
-func TestCallsInParallelNestedChainedAndCancelled(t *testing.T) {
+func TestCalls_ParallelNestedChainedAndCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		double := func(n int) func(context.Context) (int, error) {
@@ -607,14 +607,14 @@ func TestCallsInParallelNestedChainedAndCancelled(t *testing.T) {
 			t.Fatal("the run did not fail")
 		}
 		if res := resume(t, g, graph.Answers{}, graph.Done); res.State.Count.Get() != 107 {
-			t.Errorf("the count is %d, want 7 that was kept and 100", res.State.Count.Get())
+			t.Errorf("the count is %d, want the stored 7 and 100", res.State.Count.Get())
 		}
 		ran.want(t, "double", 2)
 		ran.want(t, "slow", 2)
 	})
 }
 
-func TestEachCallIsToldBeforeItsResultIsUsed(t *testing.T) {
+func TestCalls_EachIsReportedBeforeItsResultIsUsed(t *testing.T) {
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
 		for i := range 3 {
 			if _, err := graph.Go(ctx, fmt.Sprint("call", i), func(context.Context) (int, error) { return i, nil }).Wait(ctx); err != nil {
@@ -644,7 +644,7 @@ func TestEachCallIsToldBeforeItsResultIsUsed(t *testing.T) {
 
 // A function with a memory is a graph of one node: what it saves is in its state, what it
 // returns may be something else.
-func TestWhatIsSavedAndWhatIsReturned(t *testing.T) {
+func TestResult_MayDifferFromTheStoredState(t *testing.T) {
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
 		previous := s.Count.Get()
 		s.Count.Add(len(s.Name.Get()))
@@ -660,7 +660,7 @@ func TestWhatIsSavedAndWhatIsReturned(t *testing.T) {
 }
 
 // Requirement: calls inside a node: questions, errors, bounds
-func TestFalsyResultsAreReplayed(t *testing.T) {
+func TestOnce_FalsyResultsAreReplayed(t *testing.T) {
 	var ran counter
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
 		no, err1 := graph.Call(ctx, "false", func(context.Context) (bool, error) { ran.add("fn"); return false, nil })

@@ -45,7 +45,7 @@ func failsFirst(ran *counter, name string, n int) error {
 }
 
 // Requirement: graph.Once stores a side effect by its key
-func TestOnceIsNotRepeatedByRetriesAndResumes(t *testing.T) {
+func TestOnce_IsNotRepeatedByRetriesAndResumes(t *testing.T) {
 	for name, cfg := range map[string]graph.Config{"stored": stored(), "not stored": {}} {
 		t.Run(name, func(t *testing.T) {
 			var ran counter
@@ -66,7 +66,7 @@ func TestOnceIsNotRepeatedByRetriesAndResumes(t *testing.T) {
 				return
 			}
 			if res := resume(t, g, graph.Answers{}, graph.Done); res.State.Count.Get() != 1 {
-				t.Errorf("the count is %d, want what the first attempt kept", res.State.Count.Get())
+				t.Errorf("the count is %d, want the result of the first attempt", res.State.Count.Get())
 			}
 			ran.want(t, "pay", 1)
 			ran.want(t, "node", 4)
@@ -94,7 +94,7 @@ func replays[T any](t *testing.T, name string, v T) {
 	})
 }
 
-func TestOnceKeepsEveryValue(t *testing.T) {
+func TestOnce_KeepsEveryValue(t *testing.T) {
 	replays(t, "false", false)
 	replays(t, "zero", 0)
 	replays(t, "empty", "")
@@ -123,7 +123,7 @@ func TestOnce_DoesNotStoreErrors(t *testing.T) {
 	ran.want(t, "fn", 3)
 }
 
-func TestOneKeyIsOneResult(t *testing.T) {
+func TestOnce_OneKeyIsOneResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		g := one(t, stored(), func(ctx context.Context, s *world) error {
@@ -150,7 +150,7 @@ func TestOneKeyIsOneResult(t *testing.T) {
 	})
 }
 
-func TestOnceOutsideARunCallsTheFunction(t *testing.T) {
+func TestOnce_OutsideARunCallsTheFunction(t *testing.T) {
 	v, err := graph.Once(ctx, "k", func(context.Context) (int, error) { return 3, nil })
 	if v != 3 || err != nil {
 		t.Errorf("got %v and %v", v, err)
@@ -161,7 +161,7 @@ func TestOnceOutsideARunCallsTheFunction(t *testing.T) {
 }
 
 // Requirement: calls inside a node: questions, errors, bounds
-func TestAResultThatCannotBeStoredFailsTheStep(t *testing.T) {
+func TestOnce_ResultThatCannotBeStoredFailsTheStep(t *testing.T) {
 	var ran counter
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
 		_, _ = graph.Once(ctx, "k", func(context.Context) (float64, error) {
@@ -177,7 +177,7 @@ func TestAResultThatCannotBeStoredFailsTheStep(t *testing.T) {
 	ran.want(t, "fn", 1)
 }
 
-func TestAStoreThatFailsOnceDoesNotRepeatTheEffect(t *testing.T) {
+func TestOnce_StoreThatFailsOnceDoesNotRepeatTheEffect(t *testing.T) {
 	var ran counter
 	store := &faulty{Store: new(checkpoint.Memory), at: 2}
 	g := one(t, graph.Config{Store: store}, func(ctx context.Context, s *world) error {
@@ -193,7 +193,7 @@ func TestAStoreThatFailsOnceDoesNotRepeatTheEffect(t *testing.T) {
 	ran.want(t, "node", 2)
 }
 
-func TestAnAttemptThatWasGivenUpKeepsWhatItDid(t *testing.T) {
+func TestOnce_AbandonedAttemptKeepsItsResults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		g := one(t, stored(), func(ctx context.Context, s *world) error {
@@ -208,7 +208,7 @@ func TestAnAttemptThatWasGivenUpKeepsWhatItDid(t *testing.T) {
 	})
 }
 
-func TestTasksKeepTheirOwn(t *testing.T) {
+func TestOnce_TasksHaveTheirOwn(t *testing.T) {
 	var ran counter
 	var mu sync.Mutex
 	ids := map[string]bool{}
@@ -234,7 +234,7 @@ func TestTasksKeepTheirOwn(t *testing.T) {
 	}
 }
 
-func TestAQuestionInsideOnce(t *testing.T) {
+func TestOnce_QuestionInside(t *testing.T) {
 	var ran counter
 	g := one(t, stored(), func(ctx context.Context, s *world) error {
 		v, err := graph.Once(ctx, "k", func(ctx context.Context) (string, error) {
@@ -266,8 +266,8 @@ func TestOnce_ResultsEndWithTheirStep(t *testing.T) {
 	_, err := graph.Once(left[0], "late", func(context.Context) (int, error) { return 1, nil })
 	is(t, err, graph.ErrNoTask)
 	snap, err := cfg.Store.Load(ctx, checkpoint.Key{Thread: "t1"}, 0)
-	if err != nil || slices.ContainsFunc(snap.Pending, func(e checkpoint.Entry) bool { return strings.HasPrefix(e.Slot, "kept/") }) {
-		t.Errorf("beside the head are %v (%v), want nothing that is kept", snap.Pending, err)
+	if err != nil || slices.ContainsFunc(snap.Pending, func(e checkpoint.Entry) bool { return strings.HasPrefix(e.Slot, storedMemo) }) {
+		t.Errorf("pending are %v (%v), want no memoized result", snap.Pending, err)
 	}
 }
 

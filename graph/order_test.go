@@ -67,7 +67,7 @@ func inOrder() context.Context {
 }
 
 // Requirement: One order
-func TestFanInHasOneOrderInAThousandSchedules(t *testing.T) {
+func TestFanIn_HasOneOrderInAThousandSchedules(t *testing.T) {
 	g := fanIn(t, graph.Config{})
 	for range 1000 {
 		res, err := g.Invoke(inOrder(), world{}, graph.RunOptions{})
@@ -75,7 +75,7 @@ func TestFanInHasOneOrderInAThousandSchedules(t *testing.T) {
 	}
 }
 
-func TestTwoHundredRunsOfOneGraphAtOnce(t *testing.T) {
+func TestRuns_TwoHundredOfOneGraphAtOnce(t *testing.T) {
 	cfg := stored()
 	g := fanIn(t, cfg)
 	var wg sync.WaitGroup
@@ -92,7 +92,7 @@ func TestTwoHundredRunsOfOneGraphAtOnce(t *testing.T) {
 }
 
 // Requirement: Private views
-func TestFailedTaskLeavesNoTrace(t *testing.T) {
+func TestTask_FailureLeavesNoTrace(t *testing.T) {
 	for name, fail := range map[string]func() error{
 		"error": func() error { return errors.New("boom") },
 		"panic": func() error { panic("boom") },
@@ -123,7 +123,7 @@ func TestFailedTaskLeavesNoTrace(t *testing.T) {
 }
 
 // Requirement: Private views
-func TestSiblingsDoNotSeeEachOther(t *testing.T) {
+func TestTask_DoesNotSeeItsSiblings(t *testing.T) {
 	var both sync.WaitGroup
 	both.Add(2)
 	b := graph.New[world]("siblings")
@@ -150,7 +150,7 @@ func TestSiblingsDoNotSeeEachOther(t *testing.T) {
 }
 
 // Requirement: Branches see their own
-func TestBranchSeesItsOwnNodeAndNoSibling(t *testing.T) {
+func TestBranch_SeesItsOwnNodeAndNoSibling(t *testing.T) {
 	b := graph.New[world]("branch")
 	for _, name := range []string{"a", "b"} {
 		b.Node(name, logs(name))
@@ -166,7 +166,7 @@ func TestBranchSeesItsOwnNodeAndNoSibling(t *testing.T) {
 }
 
 // Requirement: Private views
-func TestWhatACallerHoldsDoesNotChange(t *testing.T) {
+func TestRun_ChangesNoStateOfTheCaller(t *testing.T) {
 	b := graph.New[world]("hold")
 	line(b, "a", "b")
 	g := build(t, b, graph.Config{})
@@ -183,7 +183,7 @@ func TestWhatACallerHoldsDoesNotChange(t *testing.T) {
 	}
 }
 
-func TestConflictNamesFieldAndBothNodes(t *testing.T) {
+func TestConflict_NamesFieldAndBothNodes(t *testing.T) {
 	for name, write := range map[string]func(s *world){
 		"name":  func(s *world) { s.Name.Set("x") },
 		"log":   func(s *world) { s.Log.Overwrite([]string{"x"}) },
@@ -215,7 +215,7 @@ func TestConflictNamesFieldAndBothNodes(t *testing.T) {
 	}
 }
 
-func TestEphemeralIsGoneAfterOneStepAndOneTurn(t *testing.T) {
+func TestEphemeral_IsGoneAfterOneStepAndOneTurn(t *testing.T) {
 	b := graph.New[world]("spark")
 	see := func(next string) graph.Node[world] {
 		return graph.Func(func(_ context.Context, s *world) error {
@@ -245,7 +245,7 @@ func TestEphemeralIsGoneAfterOneStepAndOneTurn(t *testing.T) {
 // after the failure in canonical order has not begun.
 //
 // Requirement: Siblings keep their work
-func TestFailureStartsNoMoreOfItsStep(t *testing.T) {
+func TestFailure_StartsNoMoreOfItsStep(t *testing.T) {
 	for range 200 {
 		var ran counter
 		nodes := map[string]graph.Node[world]{"a": graph.Func(func(context.Context, *world) error { return errBoom })}

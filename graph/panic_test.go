@@ -15,7 +15,7 @@ import (
 
 // Requirement: Panics and cancelling
 // Requirement: a node panics or hangs
-func TestPanicIsAnErrorThatNamesTheNode(t *testing.T) {
+func TestPanic_IsAnErrorThatNamesTheNode(t *testing.T) {
 	for name, what := range map[string]any{"text": "oh no", "an error": errBoom, "nil": nil} {
 		for _, p := range []graph.Policy{{}, {Timeout: time.Hour}, {Retry: graph.Retry{Attempts: 3}}} {
 			for _, wide := range []bool{false, true} {
@@ -37,7 +37,7 @@ func TestPanicIsAnErrorThatNamesTheNode(t *testing.T) {
 				if e, ok := what.(error); ok {
 					is(t, err, e)
 				}
-				ran.want(t, "a", 1) // a panic is not retried unless Retry.If says so
+				ran.want(t, "a", 1) // a panic is not retried unless Retry.If accepts it
 			}
 		}
 	}
@@ -59,7 +59,7 @@ func TestPanic_IsRetriedIfThePolicyAllows(t *testing.T) {
 	})
 }
 
-func TestPanicInThePolicyIsAnError(t *testing.T) {
+func TestPanic_InThePolicyIsAnError(t *testing.T) {
 	for _, wide := range []bool{false, true} {
 		b := graph.New[world]("policy")
 		fails := graph.Func(func(context.Context, *world) error { return errBoom })
@@ -77,7 +77,7 @@ func TestPanicInThePolicyIsAnError(t *testing.T) {
 	}
 }
 
-func TestNodeThatEndsItsGoroutineIsAnError(t *testing.T) {
+func TestGoexit_OfANodeIsAnError(t *testing.T) {
 	for name, p := range map[string]graph.Policy{"plain": {}, "with a limit": {Timeout: time.Hour}} {
 		for _, others := range []int{0, 1, 100} {
 			t.Run(fmt.Sprint(name, " beside ", others), func(t *testing.T) {

@@ -25,13 +25,13 @@ func sentTo(t *testing.T, g *gauge, n int, p graph.Policy) *graph.Graph[world] {
 	return build(t, b, graph.Config{})
 }
 
-func TestParallelBoundsTheTasksOfANodeInOneRunAlone(t *testing.T) {
+func TestParallel_BoundsTheTasksOfANodeInOneRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gauge
 		flow := sentTo(t, &g, 10, graph.Policy{Parallel: 3, Timeout: 1500 * time.Millisecond})
 		began := time.Now()
 		if _, err := flow.Invoke(t.Context(), world{}, graph.RunOptions{}); err != nil {
-			t.Fatal(err) // a wait for the lane is not of the attempt's time
+			t.Fatal(err) // the wait for a permit does not count for the attempt's timeout
 		}
 		if took := time.Since(began); g.most != 3 || took != 4*time.Second {
 			t.Errorf("%d at once for %v, want 3 for 4s", g.most, took)
@@ -67,7 +67,7 @@ func TestCancel_EndsTheWaitForAParallelPermit(t *testing.T) {
 	})
 }
 
-func TestANegativeParallelIsAMistake(t *testing.T) {
+func TestParallel_NegativeIsAMistake(t *testing.T) {
 	b := graph.New[world]("bad")
 	b.Node("a", graph.Func(func(context.Context, *world) error { return nil }).With(graph.Policy{Parallel: -1}))
 	b.Edge(graph.Start, "a")

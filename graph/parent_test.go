@@ -60,7 +60,7 @@ func hosting(c *graph.Graph[inner], ran *counter) graph.Node[world] {
 }
 
 // Requirement: Subgraphs
-func TestACommandToTheParent(t *testing.T) {
+func TestParentCommand_IsApplied(t *testing.T) {
 	writes := func() world {
 		s := world{Name: state.Of("from below"), Log: state.ListOf("up"), Count: state.SumOf(3)}
 		s.Seen.Put("k", 1)
@@ -102,7 +102,7 @@ func overwriting(words ...string) (s world) {
 	return s
 }
 
-func TestTheChildKeepsTheStepsBeforeItsCommand(t *testing.T) {
+func TestParentCommand_ChildKeepsTheStepsBefore(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	child := leaves(t, &ran, func(context.Context) (graph.Command, error) { return graph.Goto("x").InParent(), nil }, cfg)
@@ -117,7 +117,7 @@ func TestTheChildKeepsTheStepsBeforeItsCommand(t *testing.T) {
 	}
 }
 
-func TestACommandGoesUpTwoGraphs(t *testing.T) {
+func TestParentCommand_TwoLevels(t *testing.T) {
 	var ran counter
 	child := leaves(t, &ran, func(context.Context) (graph.Command, error) {
 		up := graph.ToParent(graph.Goto("x"), world{Name: state.Of("two up")})
@@ -137,11 +137,11 @@ func TestACommandGoesUpTwoGraphs(t *testing.T) {
 	}
 }
 
-func TestCommandsToAParentThatCannotBe(t *testing.T) {
+func TestParentCommand_Invalid(t *testing.T) {
 	for name, c := range map[string]struct {
 		cmd  graph.Command
 		kind error
-		says string
+		text string
 	}{
 		"undeclared":     {graph.Goto("host").InParent(), graph.ErrTarget, `"host"`},
 		"send to a node": {graph.Send("x", 1).InParent(), graph.ErrTarget, `"x" of a Send`},
@@ -159,8 +159,8 @@ func TestCommandsToAParentThatCannotBe(t *testing.T) {
 			var ran counter
 			child := leaves(t, &ran, func(context.Context) (graph.Command, error) { return c.cmd, nil })
 			_, err := around(t, &ran, hosting(child, &ran), stored()).Invoke(ctx, world{}, t1)
-			if err == nil || c.kind != nil && !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), `node "`) {
-				t.Errorf("got %v, want %v that says %s and names the node", err, c.kind, c.says)
+			if err == nil || c.kind != nil && !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.text) || !strings.Contains(err.Error(), `node "`) {
+				t.Errorf("got %v, want %v that has %s and names the node", err, c.kind, c.text)
 			}
 		})
 	}
@@ -213,7 +213,7 @@ func TestCommandToParent_WaitsForOpenQuestions(t *testing.T) {
 // A crash at any write gives the same command again.
 //
 // Requirement: Subgraphs
-func TestACommandToTheParentSurvivesACrash(t *testing.T) {
+func TestParentCommand_SurvivesACrash(t *testing.T) {
 	run := func(store checkpoint.Store, ran *counter) string {
 		child := leaves(t, ran, func(context.Context) (graph.Command, error) {
 			if ran.of("c2") > 1 && ran.of("ended") > 0 {
@@ -244,7 +244,7 @@ func TestACommandToTheParentSurvivesACrash(t *testing.T) {
 	}
 }
 
-func TestCommandsToAParentAreWrittenOut(t *testing.T) {
+func TestParentCommand_IsWrittenInFull(t *testing.T) {
 	c := graph.ToParent(graph.Goto("a").Send("w", 1), inner{Tag: state.Of("t")})
 	if got, want := c.String(), `Goto("a").Send("w", 1).InParent([{"field":"tag","value":{"v":"t","set":true}}])`; got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -41,8 +41,8 @@ func sends(t *testing.T, cfg graph.Config, p graph.Policy, each int, do map[stri
 	return build(t, b, cfg)
 }
 
-// If each parked item occupied a worker of the pool, the other items would never start and the first
-// would wait for ever. synctest reports that as a deadlock.
+// If each parked item occupied a worker of the pool, the other items would never start and the
+// first would wait for ever. synctest reports that as a deadlock.
 func TestParkedItems_DoNotBlockOtherNodes(t *testing.T) {
 	for bound, p := range map[string]graph.Policy{
 		"parallel": {Parallel: 4}, "a limit": {Limit: "api"}, "both": {Parallel: 6, Limit: "api"}, "parallel with a timeout": {Parallel: 4, Timeout: time.Hour},

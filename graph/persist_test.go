@@ -16,7 +16,7 @@ import (
 )
 
 // Requirement: Commit before the next step
-func TestARunOfKStepsMakesKPlusOneCommits(t *testing.T) {
+func TestRun_OfKStepsMakesKPlusOneCommits(t *testing.T) {
 	store := &faulty{Store: new(checkpoint.Memory)}
 	b := graph.New[world]("commits")
 	line(b, "a", "b", "c")
@@ -58,10 +58,10 @@ func TestCommit_RecordsTheProgressOfTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := recordText(snap.Seq, rec); got != w {
-			t.Errorf("commit %d says\n%s\nwant\n%s", i+1, got, w)
+			t.Errorf("commit %d is\n%s\nwant\n%s", i+1, got, w)
 		}
 		if rec.Graph != "record" || rec.Run != "run-1" || !rec.Time.Equal(now) || rec.Turn != 1 || rec.Metadata["who"] != "ann" || rec.Program == "" || rec.Input == "" {
-			t.Errorf("commit %d says %+v", i+1, rec)
+			t.Errorf("commit %d is %+v", i+1, rec)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func recordText(seq uint64, rec *checkpoint.Record) string {
 }
 
 // Requirement: One run owns a thread
-func TestTwoRunsOnOneThreadDoNotForkIt(t *testing.T) {
+func TestRuns_TwoOnOneThreadDoNotForkIt(t *testing.T) {
 	cfg := stored()
 	first, goOn := make(chan struct{}), make(chan struct{})
 	b := graph.New[world]("race")
@@ -115,7 +115,7 @@ func TestTwoRunsOnOneThreadDoNotForkIt(t *testing.T) {
 // unleased are runs that only compare-and-set keeps apart.
 var unleased = graph.RunOptions{Thread: "t1", Lease: checkpoint.HoldOptions{Policy: checkpoint.NoLease}}
 
-func TestManyRunsResumeOneThreadAndOneWins(t *testing.T) {
+func TestRuns_ManyResumeOneThreadAndOneWins(t *testing.T) {
 	for range 20 {
 		var ran counter
 		cfg := stored()
@@ -136,7 +136,7 @@ func TestManyRunsResumeOneThreadAndOneWins(t *testing.T) {
 }
 
 // Requirement: New input, new turn
-func TestTurnFieldsAreResetByAnInputAndByNothingElse(t *testing.T) {
+func TestTurnFields_AreResetByAnInputOnly(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	b := graph.New[world]("turns")
@@ -169,7 +169,7 @@ func TestTurnFieldsAreResetByAnInputAndByNothingElse(t *testing.T) {
 	}
 }
 
-func TestFieldsMayComeAndGoBetweenVersions(t *testing.T) {
+func TestFields_MayBeAddedAndRemovedBetweenVersions(t *testing.T) {
 	type old struct {
 		Log  state.List[string]  `json:"log"`
 		Gone state.Value[string] `json:"gone"`
@@ -180,7 +180,7 @@ func TestFieldsMayComeAndGoBetweenVersions(t *testing.T) {
 	}
 	cfg := stored()
 	o := graph.New[old]("versions")
-	o.Node("a", graph.Func(func(_ context.Context, s *old) error { s.Log.Append("old"); s.Gone.Set("kept"); return nil }))
+	o.Node("a", graph.Func(func(_ context.Context, s *old) error { s.Log.Append("old"); s.Gone.Set("stays"); return nil }))
 	o.Edge(graph.Start, "a")
 	o.Edge("a", graph.End)
 	y := graph.New[young]("versions")
@@ -195,7 +195,7 @@ func TestFieldsMayComeAndGoBetweenVersions(t *testing.T) {
 		t.Errorf("got %v, %d, %v; want [old young] and the new field's default plus 2", res.State.Log.Slice(), res.State.New.Get(), err)
 	}
 	back, err := build(t, o, cfg).Invoke(ctx, old{}, t1)
-	if err != nil || back.State.Gone.Get() != "kept" || back.State.Log.Len() != 3 {
+	if err != nil || back.State.Gone.Get() != "stays" || back.State.Log.Len() != 3 {
 		t.Errorf("got %q, %v, %v; want the field that the other version did not know", back.State.Gone.Get(), back.State.Log.Slice(), err)
 	}
 }
@@ -217,7 +217,7 @@ func failing() *graph.Builder[world] {
 	return b
 }
 
-func TestAnotherProgramMustHaveWhatIsPending(t *testing.T) {
+func TestProgram_AnotherMustHaveThePendingNodes(t *testing.T) {
 	cfg := stored()
 	if _, err := build(t, failing(), cfg).Invoke(ctx, world{}, t1); !errors.Is(err, errBoom) {
 		t.Fatal(err)
@@ -244,7 +244,7 @@ func TestAnotherProgramMustHaveWhatIsPending(t *testing.T) {
 }
 
 // What finished early is stored while others run; if that cannot be done, the run fails.
-func TestFailedWriteInTheMiddleOfAStepFailsTheRun(t *testing.T) {
+func TestStore_FailedWriteInAStepFailsTheRun(t *testing.T) {
 	var ran counter
 	store := &faulty{Store: new(checkpoint.Memory), at: 2}
 	b := parallel(map[string]graph.Node[world]{
@@ -263,7 +263,7 @@ func TestFailedWriteInTheMiddleOfAStepFailsTheRun(t *testing.T) {
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "quick slow")
 }
 
-func TestAThreadExpiresAsAWholeAfterItsLastCommit(t *testing.T) {
+func TestExpire_WholeThreadAfterItsLastCommit(t *testing.T) {
 	var ran counter
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	store := &checkpoint.Memory{Now: func() time.Time { return now }}

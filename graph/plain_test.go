@@ -34,7 +34,7 @@ func orders(t *testing.T) graph.Untyped {
 	return build(t, b, graph.Config{Store: new(checkpoint.Memory)}).Untyped()
 }
 
-func TestPlainGraphTakesAndGivesJSON(t *testing.T) {
+func TestPlain_TakesAndReturnsJSON(t *testing.T) {
 	g := orders(t)
 	res, err := g.Invoke(ctx, json.RawMessage(`{"item":"tea"}`), t1)
 	if err != nil || res.Status != graph.Interrupted || string(res.State) != `{"item":"tea","log":[]}` {
@@ -60,7 +60,7 @@ func TestPlainGraphTakesAndGivesJSON(t *testing.T) {
 	}
 }
 
-func TestPlainGraphCanBeWatched(t *testing.T) {
+func TestPlain_CanBeWatched(t *testing.T) {
 	g := orders(t)
 	live := g.Start(ctx, json.RawMessage(`{"item":"tea"}`), graph.RunOptions{Thread: "t1", Hold: true})
 	var ended string
@@ -85,7 +85,7 @@ func TestPlainGraphCanBeWatched(t *testing.T) {
 	}
 }
 
-func TestPlainGraphNamesWhatIsWrongWithAnInput(t *testing.T) {
+func TestPlain_NamesWhatIsWrongWithAnInput(t *testing.T) {
 	g := orders(t)
 	for input, want := range map[string]string{
 		`{"item":1,"what":2}`: `graph "orders": thread "t1": step 0: the input: `,
@@ -111,7 +111,7 @@ func TestPlainGraphNamesWhatIsWrongWithAnInput(t *testing.T) {
 	}
 }
 
-func TestPlainGraphFailsWhereItsStateHasNoJSON(t *testing.T) {
+func TestPlain_StateWithoutJSONFails(t *testing.T) {
 	type odd struct {
 		Nan state.Value[float64] `json:"nan"`
 	}

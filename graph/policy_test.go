@@ -37,7 +37,7 @@ func failsWith(starts *[]string, errs ...error) graph.Node[world] {
 }
 
 // Requirement: policy: retry
-func TestFirstRetryThatAcceptsAnErrorDecides(t *testing.T) {
+func TestRetry_FirstThatAcceptsAnErrorDecides(t *testing.T) {
 	slow := &graph.Retry{Attempts: 3, Initial: 10 * time.Second, If: isErr(errBusy)}
 	mixed := graph.Retry{Attempts: 4, Initial: time.Second, Multiplier: 1, If: isErr(errBoom), Else: slow}
 	last := graph.Retry{Attempts: 2, Initial: time.Second, If: isErr(errBusy), Else: &graph.Retry{Attempts: 3, Initial: 2 * time.Second}}
@@ -54,7 +54,7 @@ func TestFirstRetryThatAcceptsAnErrorDecides(t *testing.T) {
 		"at once":                          {graph.Retry{Attempts: 3, Initial: graph.NoWait, Jitter: 1}, []error{errBoom, errBoom}, "1@0 2@0 3@0", true},
 		"at once, unless asked to wait":    {graph.Retry{Attempts: 2, Initial: graph.NoWait}, []error{patient(time.Second)}, "1@0 2@1000", true},
 		"a permanent error is not retried": {last, []error{graph.Permanent(errBoom)}, "1@0", false},
-		"unless If says so":                {graph.Retry{Attempts: 2, Initial: time.Second, If: isErr(errBoom)}, []error{graph.Permanent(errBoom)}, "1@0 2@1000", true},
+		"unless If accepts it":             {graph.Retry{Attempts: 2, Initial: time.Second, If: isErr(errBoom)}, []error{graph.Permanent(errBoom)}, "1@0 2@1000", true},
 		"a cancellation that is none":      {graph.Retry{Attempts: 2, Initial: time.Second}, []error{context.Canceled}, "1@0 2@1000", true},
 		"within the budget":                {graph.Retry{Attempts: 9, Initial: time.Second, Multiplier: 1, Budget: 3 * time.Second}, slices.Repeat([]error{errBoom}, 9), "1@0 2@1000 3@2000 4@3000", false},
 		"a wait beyond the budget":         {graph.Retry{Attempts: 9, Initial: 2 * time.Second, Budget: 5 * time.Second}, slices.Repeat([]error{errBoom}, 9), "1@0 2@2000", false},
@@ -72,14 +72,14 @@ func TestFirstRetryThatAcceptsAnErrorDecides(t *testing.T) {
 	}
 }
 
-// patient is a failure that says how long to wait.
+// patient is a failure with the time to wait before a retry.
 type patient time.Duration
 
 func (p patient) Error() string             { return "not now" }
 func (p patient) RetryAfter() time.Duration { return time.Duration(p) }
 
 // Requirement: policy: retry
-func TestAFailureMayAskForALongerWait(t *testing.T) {
+func TestRetry_FailureMayAskForALongerWait(t *testing.T) {
 	twice := graph.Retry{Attempts: 2, Initial: 2 * time.Second, Jitter: 1}
 	with := func(change func(r *graph.Retry)) graph.Retry {
 		r := twice
@@ -116,7 +116,7 @@ func TestAFailureMayAskForALongerWait(t *testing.T) {
 	}
 }
 
-func TestACallWaitsAsLongAsItsFailureAsksFor(t *testing.T) {
+func TestRetry_CallWaitsAsLongAsItsFailureAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, n := time.Now(), 0
 		_, err := single(t, graph.Func(func(ctx context.Context, s *world) error {
@@ -134,7 +134,7 @@ func TestACallWaitsAsLongAsItsFailureAsksFor(t *testing.T) {
 	})
 }
 
-func TestJitterTakesItsNumbersFromTheConfig(t *testing.T) {
+func TestRetry_JitterUsesTheNumbersOfTheConfig(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var starts []string
 		numbers := []float64{0, 0.5, 0.99}
@@ -148,7 +148,7 @@ func TestJitterTakesItsNumbersFromTheConfig(t *testing.T) {
 }
 
 // Requirement: policy: retry
-func TestPermanentKeepsTheErrorAsItIs(t *testing.T) {
+func TestPermanent_LeavesTheErrorAsItIs(t *testing.T) {
 	err := graph.Permanent(fmt.Errorf("outer: %w", errBoom))
 	if is(t, err, errBoom); err.Error() != "outer: boom" || graph.Permanent(nil) != nil {
 		t.Errorf("got %q and %v", err, graph.Permanent(nil))
@@ -156,7 +156,7 @@ func TestPermanentKeepsTheErrorAsItIs(t *testing.T) {
 }
 
 // Requirement: policy: timeout
-func TestSendMayGiveItsTaskATimeout(t *testing.T) {
+func TestSend_WithATimeout(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy graph.Policy
 		want   time.Duration
@@ -198,7 +198,7 @@ func TestSendMayGiveItsTaskATimeout(t *testing.T) {
 }
 
 // The result of the node that sent is taken from the store, because another failed.
-func TestTimeoutOfASendIsPartOfTheResultOfItsNode(t *testing.T) {
+func TestSend_TimeoutIsPartOfTheResultOfItsNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := stored()
 		broken := true
@@ -224,7 +224,7 @@ func TestTimeoutOfASendIsPartOfTheResultOfItsNode(t *testing.T) {
 	})
 }
 
-func TestWithinAnywhereElseIsAnError(t *testing.T) {
+func TestWithTimeout_WithoutASendIsAnError(t *testing.T) {
 	for want, c := range map[string]graph.Command{
 		"does not follow a Send": graph.Goto("w").WithTimeout(time.Second),
 		"must not be negative":   graph.Send("w", 1).WithTimeout(-time.Second),
@@ -255,7 +255,7 @@ func TestWithinAnywhereElseIsAnError(t *testing.T) {
 	}
 }
 
-func TestPoliciesThatCannotHoldAreMistakes(t *testing.T) {
+func TestCompile_InvalidPoliciesAreMistakes(t *testing.T) {
 	loop := &graph.Retry{Attempts: 2}
 	loop.Else = loop
 	for want, p := range map[string]graph.Policy{
@@ -285,13 +285,13 @@ func TestPoliciesThatCannotHoldAreMistakes(t *testing.T) {
 	b.Defaults(graph.Policy{})
 	b.Defaults(graph.Policy{})
 	if _, err := b.Compile(graph.Config{}); err == nil || !strings.Contains(err.Error(), "Defaults was already called, at ") {
-		t.Errorf("got %v, want that Defaults stands twice", err)
+		t.Errorf("got %v, want that Defaults is there twice", err)
 	}
 }
 
-// A failure is told with its kind and its causes, and a node that returns a cancellation
-// of its own has failed.
-func TestFailuresAreStoredAsRecords(t *testing.T) {
+// A failure is stored with its kind and its causes. A node that returns a cancellation of its own
+// has failed.
+func TestFailures_AreStoredAsRecords(t *testing.T) {
 	cfg := stored()
 	wrapped := fmt.Errorf("calling out: %w", fmt.Errorf("reading: %w", context.Canceled))
 	n := graph.Func(func(context.Context, *world) error { return wrapped })
@@ -304,6 +304,6 @@ func TestFailuresAreStoredAsRecords(t *testing.T) {
 	f := p.Failures[0]
 	if f.Cancelled || f.Kind != graph.KindCancelled || f.Node != "a" || f.Attempt != 1 || f.Message != wrapped.Error() ||
 		!slices.Equal(f.Causes, []string{"reading: context canceled", "context canceled"}) {
-		t.Errorf("the failure is told as %+v", f)
+		t.Errorf("the failure is reported as %+v", f)
 	}
 }

@@ -39,7 +39,7 @@ func (m *meeting) node(ctx context.Context, s *world) error {
 
 // A node that waits holds up no other of its step, up to Concurrency of them, on one processor too:
 // if one were not started the test would hang, which the bubble reports.
-func TestTasksOfAStepMayWaitForEachOther(t *testing.T) {
+func TestTasks_OfAStepMayWaitForEachOther(t *testing.T) {
 	for _, procs := range []int{1, runtime.NumCPU()} {
 		for _, n := range []int{2, 64, 200} {
 			for kind, config := range map[string]func() graph.Config{"no store": func() graph.Config { return graph.Config{} }, "a store": stored} {
@@ -80,7 +80,7 @@ func meet(t *testing.T, cfg graph.Config, n, quick int) {
 
 // The graph inside and the one around it take their places from one Concurrency; a node that waits
 // for its graph gives its place away, so two in each of two are at work together.
-func TestTasksOfSubgraphsMayWaitForEachOther(t *testing.T) {
+func TestTasks_OfSubgraphsMayWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMeeting(4)
 		two := map[string]graph.Node[world]{"a": graph.Func(m.node), "b": graph.Func(m.node)}
@@ -97,9 +97,9 @@ func TestTasksOfSubgraphsMayWaitForEachOther(t *testing.T) {
 	})
 }
 
-// Whichever worker a node ends, the coordinator of a run without a store too, the others come to
-// their end and the error names one that did it before the step was cancelled.
-func TestEveryNodeOfAStepMayEndItsGoroutine(t *testing.T) {
+// A node may end any worker, even the coordinator of a run without a store. The other nodes end,
+// and the error names a node that ended its goroutine before the step was cancelled.
+func TestGoexit_OfEveryNodeOfAStep(t *testing.T) {
 	for kind, cfg := range map[string]graph.Config{"no store": {}, "a store": stored(), "one at a time": {Concurrency: 1}} {
 		t.Run(kind, func(t *testing.T) {
 			m, nodes := newMeeting(3), map[string]graph.Node[world]{}
@@ -129,7 +129,7 @@ func TestEveryNodeOfAStepMayEndItsGoroutine(t *testing.T) {
 
 // The workers of a wide step of quick nodes come late, or not at all, while the coordinator is
 // already at the end of the step: none of them may be at work in the next one.
-func TestStepsOfQuickNodesDoNotOverlap(t *testing.T) {
+func TestSteps_OfQuickNodesDoNotOverlap(t *testing.T) {
 	const n, laps = 40, 50
 	d := graph.New[world]("laps")
 	count := graph.Func(func(_ context.Context, s *world) error { s.Count.Add(1); return nil })

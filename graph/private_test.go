@@ -31,7 +31,7 @@ func recordGraph(t *testing.T, do func(context.Context, *record.Record) error, p
 
 func appends(_ context.Context, r *record.Record) error { return r.Write("log", []any{"a"}) }
 
-func TestWhatACallerDoesToItsInputIsNotSeenByARun(t *testing.T) {
+func TestInput_LaterChangesByTheCallerAreInvisible(t *testing.T) {
 	g, shape := recordGraph(t, appends, graph.Policy{})
 	in := shape.New()
 	if err := in.Write("name", "first"); err != nil {
@@ -57,7 +57,7 @@ func TestWhatACallerDoesToItsInputIsNotSeenByARun(t *testing.T) {
 	}
 }
 
-func TestReadersOfOneStreamShareTheirInputAndNothingElse(t *testing.T) {
+func TestReaders_OfOneStreamShareTheirInputOnly(t *testing.T) {
 	b := graph.New[world]("shared")
 	line(b, "a", "b")
 	g := build(t, b, graph.Config{})
@@ -96,11 +96,11 @@ func TestReadersOfOneStreamShareTheirInputAndNothingElse(t *testing.T) {
 
 // A node that was given up goes on beside its caller, who has the result; under the race detector
 // neither may touch what is the other's.
-func TestANodeThatWasGivenUpAndItsCallerShareNothing(t *testing.T) {
+func TestAbandonedNode_SharesNothingWithItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, done := make(chan struct{}), make(chan struct{}, 2)
 		var once, recordOnce sync.Once
-		deaf := func(once *sync.Once, write func(string)) {
+		ignores := func(once *sync.Once, write func(string)) {
 			write("seen")
 			late := false
 			if once.Do(func() { late = true }); late {
@@ -115,13 +115,13 @@ func TestANodeThatWasGivenUpAndItsCallerShareNothing(t *testing.T) {
 		b := graph.New[world]("given up")
 		line(b, "first")
 		b.Node("a", graph.Func(func(_ context.Context, s *world) error {
-			deaf(&once, func(v string) { s.Log.Append(v); s.Seen.Put(v, s.Log.Len()) })
+			ignores(&once, func(v string) { s.Log.Append(v); s.Seen.Put(v, s.Log.Len()) })
 			return nil
 		}).With(p))
 		b.Edge("first", "a")
 		b.Edge("a", graph.End)
 		rg, shape := recordGraph(t, func(_ context.Context, r *record.Record) error {
-			deaf(&recordOnce, func(v string) { _ = r.Write("log", []any{v}) })
+			ignores(&recordOnce, func(v string) { _ = r.Write("log", []any{v}) })
 			return nil
 		}, p)
 		res, err := build(t, b, graph.Config{Grace: time.Second}).Invoke(ctx, world{}, graph.RunOptions{})

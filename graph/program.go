@@ -122,15 +122,15 @@ func (p *program) find(name string) (int, bool) {
 
 // hashInput returns a hash of an input.
 func (p *program) hashInput(input state.View) (string, error) {
-	data, err := p.schema.Encode(p.withoutAside(input))
+	data, err := p.schema.Encode(p.hashed(input))
 	if err != nil {
 		return "", fmt.Errorf("graph %q: input: %w", p.name, err)
 	}
 	return hash(string(data)), nil
 }
 
-// withoutAside returns an input without the fields that do not count for its hash.
-func (p *program) withoutAside(input state.View) state.View {
+// hashed returns the fields of an input that count for its hash.
+func (p *program) hashed(input state.View) state.View {
 	if !slices.ContainsFunc(p.schema.Fields(), func(f state.Field) bool { return f.Unhashed }) {
 		return input
 	}

@@ -43,7 +43,7 @@ func numbers(t testing.TB, store checkpoint.Store) (list []uint64) {
 	return list
 }
 
-func TestRunKeepsWhatItIsToKeep(t *testing.T) {
+func TestKeep_StoresTheNewestCommits(t *testing.T) {
 	storetest.Room(t, new(checkpoint.Memory))
 	for _, d := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
 		cfg := stored()
@@ -53,7 +53,7 @@ func TestRunKeepsWhatItIsToKeep(t *testing.T) {
 			t.Fatalf("%v: got %d, %v", d, res.State.N.Get(), err)
 		}
 		if list := numbers(t, cfg.Store); len(list) > 3+64 || list[0] != res.Checkpoint {
-			t.Errorf("%v: %d commits are kept, from %d on", d, len(list), list[0])
+			t.Errorf("%v: %d commits are stored, from %d on", d, len(list), list[0])
 		}
 	}
 }
@@ -70,7 +70,7 @@ func (s slowDrops) Drop(ctx context.Context, d checkpoint.Drop) error {
 	return errors.New("not now")
 }
 
-func TestPruningGoesOnBesideTheNextStepAndMayFail(t *testing.T) {
+func TestPrune_RunsBesideTheNextStepAndMayFail(t *testing.T) {
 	s := slowDrops{new(checkpoint.Memory), make(chan struct{}), make(chan struct{})}
 	at := func(_ context.Context, n int) error {
 		if n == 64 { // commit 64 is that of step 63
@@ -93,7 +93,7 @@ func TestPrune_MarkedStayAndAPanicKeepsAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	if list := numbers(t, cfg.Store); len(list) != 2 || list[0] != 64 || list[1] != 8 {
-		t.Errorf("commits %v are kept, want the newest and the one that is marked", list)
+		t.Errorf("commits %v are stored, want the newest and the one that is marked", list)
 	}
 	cfg = stored()
 	cfg.Keep = checkpoint.Keep{Marked: func(checkpoint.Snapshot) bool { panic("in Marked") }}
@@ -102,7 +102,7 @@ func TestPrune_MarkedStayAndAPanicKeepsAll(t *testing.T) {
 	}
 }
 
-func TestKeepForGoesByTheClockOfTheGraph(t *testing.T) {
+func TestKeep_ForUsesTheClockOfTheGraph(t *testing.T) {
 	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 	cfg := stored()
 	cfg.Now, cfg.Keep = c.read, checkpoint.Keep{For: 10 * time.Minute}
@@ -111,11 +111,11 @@ func TestKeepForGoesByTheClockOfTheGraph(t *testing.T) {
 		t.Fatal(err)
 	}
 	if list := numbers(t, cfg.Store); len(list) != 11 {
-		t.Errorf("%d commits are kept of one a minute, want those of 10 minutes", len(list))
+		t.Errorf("%d commits are stored of one a minute, want those of 10 minutes", len(list))
 	}
 }
 
-func TestKeepThatCannotBeIsAMistake(t *testing.T) {
+func TestKeep_ImpossibleIsAMistake(t *testing.T) {
 	for name, cfg := range map[string]graph.Config{
 		"negative":    {Store: new(checkpoint.Memory), Keep: checkpoint.Keep{Last: -1}},
 		"with fence":  {Store: new(checkpoint.Memory), Keep: checkpoint.Keep{Last: 1, Fence: "f"}},

@@ -27,7 +27,7 @@ func polite(t testing.TB, cfg graph.Config) *graph.Graph[world] {
 func inputOf(name string) world { return world{Name: state.Of(name)} }
 
 // Requirement: Inputs wait for their turn
-func TestInputsWaitForTheirTurn(t *testing.T) {
+func TestQueue_InputsWaitForTheirTurn(t *testing.T) {
 	cfg := stored()
 	g := polite(t, cfg)
 	queue := graph.RunOptions{Thread: "t1", OnOpenQuestions: graph.Queue}
@@ -53,7 +53,7 @@ func TestInputsWaitForTheirTurn(t *testing.T) {
 }
 
 // Requirement: Inputs wait for their turn
-func TestNoInputIsLostWhenManyQueueAtOnce(t *testing.T) {
+func TestQueue_NoInputIsLostWhenManyQueueAtOnce(t *testing.T) {
 	g := polite(t, stored())
 	queue := graph.RunOptions{Thread: "t1", OnOpenQuestions: graph.Queue}
 	res, err := g.Invoke(ctx, inputOf("first"), queue)
@@ -76,7 +76,7 @@ func TestNoInputIsLostWhenManyQueueAtOnce(t *testing.T) {
 }
 
 // Requirement: Inputs wait for their turn
-func TestDiscardDropsTheQuestionAndKeepsTheState(t *testing.T) {
+func TestDiscard_DropsTheQuestionAndKeepsTheState(t *testing.T) {
 	g := polite(t, stored())
 	res, err := g.Invoke(ctx, inputOf("old"), t1)
 	ended(t, graph.Interrupted, res, err)

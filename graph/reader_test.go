@@ -12,7 +12,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-func TestReaderMayStopEarly(t *testing.T) {
+func TestReader_MayStopEarly(t *testing.T) {
 	b := graph.New[world]("early")
 	line(b, "a", "b", "c")
 	b.Node("x", speaks("x"))
@@ -42,7 +42,7 @@ func TestReaderMayStopEarly(t *testing.T) {
 }
 
 // Requirement: events: leaving
-func TestPanickingReaderLeavesNothingBehind(t *testing.T) {
+func TestReader_PanicLeavesNothingBehind(t *testing.T) {
 	b := graph.New[world]("reader")
 	line(b, "a", "b")
 	g := build(t, b, stored())
@@ -59,10 +59,10 @@ func TestPanickingReaderLeavesNothingBehind(t *testing.T) {
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "a b")
 }
 
-func TestPanickingReaderDoesNotWaitForADeafNode(t *testing.T) {
+func TestReader_PanicDoesNotWaitForAnUnresponsiveNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said := make(chan error, 2)
-		b := parallel(map[string]graph.Node[world]{"a": speaks("a"), "deaf": deaf(said)})
+		b := parallel(map[string]graph.Node[world]{"a": speaks("a"), "unresponsive": unresponsive(said)})
 		start := time.Now()
 		func() {
 			defer func() { _ = recover() }()
@@ -79,7 +79,7 @@ func TestPanickingReaderDoesNotWaitForADeafNode(t *testing.T) {
 	})
 }
 
-func TestAbandonedRunDoesNotHangOnItsEvents(t *testing.T) {
+func TestEvents_AbandonedRunDoesNotHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := map[string]graph.Node[world]{}
 		for i := range 200 { // many more events than the buffer holds
@@ -101,7 +101,7 @@ func TestAbandonedRunDoesNotHangOnItsEvents(t *testing.T) {
 }
 
 // Requirement: readers or the store are slow under load
-func TestSlowReaderSlowsTheRunAndNothingElse(t *testing.T) {
+func TestReader_SlowOneSlowsTheRunOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := map[string]graph.Node[world]{}
 		for i := range 100 {
@@ -121,26 +121,26 @@ func TestSlowReaderSlowsTheRunAndNothingElse(t *testing.T) {
 	})
 }
 
-func TestValuesAreCopies(t *testing.T) {
+func TestValues_AreCopies(t *testing.T) {
 	b := graph.New[world]("copies")
 	line(b, "a", "b", "c")
-	var kept []*world
+	var states []*world
 	for ev, err := range build(t, b, graph.Config{}).Stream(ctx, world{}, graph.RunOptions{Modes: graph.Values}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := ev.State.(*world)
 		s.Log.Append("mine")
-		kept = append(kept, s)
+		states = append(states, s)
 	}
 	for i, want := range []string{"mine", "a mine", "a b mine", "a b c mine", "a b c mine"} {
-		if got := strings.Join(kept[i].Log.Slice(), " "); got != want {
+		if got := strings.Join(states[i].Log.Slice(), " "); got != want {
 			t.Errorf("state %d holds %q, want %q", i, got, want)
 		}
 	}
 }
 
-func TestCustomEventsArriveWhileTheNodeRuns(t *testing.T) {
+func TestCustom_EventsArriveWhileTheNodeRuns(t *testing.T) {
 	reply := make(chan struct{})
 	n := graph.Func(func(ctx context.Context, _ *world) error {
 		err := graph.Emit(ctx, "hello")
@@ -154,7 +154,7 @@ func TestCustomEventsArriveWhileTheNodeRuns(t *testing.T) {
 	}
 }
 
-func TestStreamMayBeReadTwice(t *testing.T) {
+func TestStream_MayBeReadTwice(t *testing.T) {
 	b := graph.New[world]("twice")
 	line(b, "a")
 	events := build(t, b, graph.Config{}).Stream(ctx, world{}, graph.RunOptions{})

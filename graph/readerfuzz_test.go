@@ -65,8 +65,8 @@ func (c *crowd) read(events iter.Seq2[graph.Event, error], do act, stop int) {
 	}
 }
 
-// check holds what a reader saw against the law: one number after the other, without a
-// gap that it was not told of, and to the end if it stayed.
+// check checks the events of a reader: the numbers are consecutive but for reported gaps, and reach
+// the end if the reader stayed.
 func (c *crowd) check(got []graph.Event, do act) {
 	for i, ev := range got[1:] {
 		switch before := got[i]; {
@@ -100,11 +100,11 @@ func (c *crowd) agree(all []graph.Event) {
 	}
 }
 
-// TestReadersComeAndGo has up to 8 readers at a time join, leave, panic and lag on runs
+// TestReaders_ComeAndGo has up to 8 readers at a time join, leave, panic and lag on runs
 // of 200 steps with fan-outs.
 //
 // Requirement: events: slow readers
-func TestReadersComeAndGo(t *testing.T) {
+func TestReaders_ComeAndGo(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { comeAndGo(t, seed) })
 	}
@@ -169,6 +169,6 @@ func comeAndGo(t *testing.T, seed uint64) {
 	c.check(all, stays)
 	c.agree(all)
 	if len(c.seen) < 5 {
-		t.Errorf("there were %d readers, too few to tell anything", len(c.seen))
+		t.Errorf("there were %d readers, too few for a result", len(c.seen))
 	}
 }

@@ -103,7 +103,7 @@ func TestRun_RecoversAStoreThatLostItsTail(t *testing.T) {
 				continue // the commit of n3 may have come only then, and nothing was lost
 			}
 			if rec, err := checkpoint.ReadRecord(snap); err != nil || !rec.Recovered {
-				t.Errorf("%d commits were left: the next one does not say that it healed them: %+v, %v", left, rec, err)
+				t.Errorf("%d commits were left: the next one does not record that it recovered them: %+v, %v", left, rec, err)
 			}
 		}
 	}

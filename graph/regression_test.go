@@ -14,9 +14,9 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// What a node kept stood beside a commit that the store has lost: it is stored again, so
-// that nothing is charged twice.
-func TestWhatStoodBesideALostCommitIsStoredAgain(t *testing.T) {
+// The memoized result of a node was pending on a commit that the store has lost. It is stored
+// again, so nothing is charged twice.
+func TestRecover_PendingWritesOfALostCommitAreStoredAgain(t *testing.T) {
 	for left := range uint64(2) {
 		var ran counter
 		f := &forgetful{Store: new(checkpoint.Memory)}
@@ -43,12 +43,12 @@ func TestWhatStoodBesideALostCommitIsStoredAgain(t *testing.T) {
 	}
 }
 
-// absent is a store that takes no commit, and says each time that the thread is gone.
+// absent is a store that returns ErrNotFound for each commit.
 type absent struct{ *checkpoint.Memory }
 
 func (absent) Commit(context.Context, checkpoint.Commit) error { return checkpoint.ErrNotFound }
 
-func TestAStoreThatHasNothingToLoseIsNotHealed(t *testing.T) {
+func TestRecover_StoreWithNothingToLoseIsNotRecovered(t *testing.T) {
 	for _, d := range durabilities {
 		g := build(t, parallel(map[string]graph.Node[world]{"a": logs("a")}), graph.Config{Store: absent{new(checkpoint.Memory)}})
 		_, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: d})
@@ -82,9 +82,9 @@ func charging(t testing.TB, store checkpoint.Store, ran *counter, then func() er
 	return build(t, b, graph.Config{Store: store})
 }
 
-// A subgraph that has charged stands on a step of its parent: a crash must not lose that
-// step and keep the charge, or the parent draws another word for it, or nobody knows of it.
-func TestASubgraphIsNotStoredBeforeWhatItStandsOn(t *testing.T) {
+// A subgraph that has charged depends on a step of its parent. A crash must not lose that step and
+// keep the charge: the parent would draw another word for it, or have no record of it.
+func TestSubgraph_IsNotStoredBeforeTheStepOfItsParent(t *testing.T) {
 	for _, d := range durabilities {
 		t.Run(d.String(), func(t *testing.T) {
 			var ran counter
@@ -128,7 +128,7 @@ func TestSubgraph_WaitsForItsParentsCommit(t *testing.T) {
 
 // An edit of a child that shares its parent's state is part of what the child wrote, and
 // what it had written before is not written again.
-func TestAnInlineChildIsEditedWhereItStands(t *testing.T) {
+func TestInlineChild_IsEditedAtItsPlace(t *testing.T) {
 	cfg := stored()
 	b := graph.New[world]("kid")
 	b.Node("k1", logs("k1"))
@@ -171,7 +171,7 @@ type bombs struct {
 	B state.Value[bomb] `json:"b"`
 }
 
-func TestAPanicWhileTheEndIsStoredGivesTheThreadBack(t *testing.T) {
+func TestPanic_WhileTheEndIsStoredReleasesTheThread(t *testing.T) {
 	for _, d := range durabilities {
 		b := graph.New[bombs]("bombs")
 		b.Node("a", graph.Func(func(_ context.Context, s *bombs) error { s.B.Set(bomb{true}); return nil }))
@@ -201,7 +201,7 @@ func (b brittle) Commit(ctx context.Context, c checkpoint.Commit) error {
 }
 
 // Requirement: a node panics or hangs
-func TestAPanicOfTheStoreIsAnErrorWhateverTheDurability(t *testing.T) {
+func TestPanic_OfTheStoreIsAnErrorWithEachDurability(t *testing.T) {
 	for _, d := range durabilities[:2] {
 		var ran counter
 		_, err := chainOf(t, &ran, graph.Config{Store: brittle{new(checkpoint.Memory)}}, "a", "b", "c").
@@ -213,7 +213,7 @@ func TestAPanicOfTheStoreIsAnErrorWhateverTheDurability(t *testing.T) {
 	}
 }
 
-func TestANodeThatWaitsForItsOwnThreadIsToldSo(t *testing.T) {
+func TestNode_ThatWaitsForItsOwnThreadGetsAnError(t *testing.T) {
 	for name, inner := range map[string]graph.RunOptions{
 		"queue": {Thread: "t1", OnOpenQuestions: graph.Queue},
 		"wait":  {Thread: "t1", Lease: checkpoint.HoldOptions{Policy: checkpoint.Wait}},
@@ -249,7 +249,7 @@ func expiring(ctx context.Context, fails func() error) error {
 	return errY
 }
 
-func TestAnExpiryDoesNotMoveInAnyChildNorWithAFailure(t *testing.T) {
+func TestExpiry_DoesNotMoveInAChildOrWithAFailure(t *testing.T) {
 	for name, of := range map[string]func(fails func() error) graph.Node[world]{
 		"failure": func(fails func() error) graph.Node[world] {
 			return graph.Func(func(ctx context.Context, _ *world) error { return expiring(ctx, fails) })
@@ -288,7 +288,7 @@ func TestAnExpiryDoesNotMoveInAnyChildNorWithAFailure(t *testing.T) {
 	}
 }
 
-func TestAnInputGoesBehindThoseThatWaitAlthoughTheQuestionHasExpired(t *testing.T) {
+func TestQueue_InputIsLastThoughTheQuestionHasExpired(t *testing.T) {
 	c := &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 	cfg := stored()
 	cfg.Now = c.read
@@ -314,7 +314,7 @@ func TestAnInputGoesBehindThoseThatWaitAlthoughTheQuestionHasExpired(t *testing.
 	}
 }
 
-func TestAnEditThatEndsTheTurnTakesNoAnswers(t *testing.T) {
+func TestPatch_ThatEndsTheTurnTakesNoAnswers(t *testing.T) {
 	for _, name := range []string{graph.Start, graph.End} {
 		g := polite(t, stored())
 		id := idOf(t, invoke(t, g, "t1", graph.Interrupted), "word")
@@ -324,9 +324,9 @@ func TestAnEditThatEndsTheTurnTakesNoAnswers(t *testing.T) {
 	}
 }
 
-// A child that shares its parent's state tells in its commits what it wrote: the one that
-// heals a store tells all of it.
-func TestWhatAnInlineChildWroteOutlivesALostCommit(t *testing.T) {
+// A child that shares its parent's state records its writes in its commits. The commit that
+// recovers a store records all of them.
+func TestRecover_WritesOfAnInlineChildStay(t *testing.T) {
 	var ran counter
 	f := &forgetful{Store: new(checkpoint.Memory)}
 	b := graph.New[world]("kid")
@@ -352,7 +352,7 @@ func TestWhatAnInlineChildWroteOutlivesALostCommit(t *testing.T) {
 	ran.want(t, "once", 1)
 }
 
-func TestFunctionsThatAreMissingAreMistakesOfTheGraph(t *testing.T) {
+func TestCompile_MissingFunctionsAreMistakes(t *testing.T) {
 	for name, n := range map[string]graph.Node[world]{
 		"func":     graph.Func[world](nil),
 		"router":   graph.Router[world](nil, graph.End),

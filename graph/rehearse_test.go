@@ -10,7 +10,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-func TestANodeThatAsksRunsWithoutARun(t *testing.T) {
+func TestRehearse_NodeThatAsksRunsWithoutARun(t *testing.T) {
 	var s State
 	s.Rounds.Add(2)
 	c, err := review(graph.Rehearse(t.Context(), true), &s)
@@ -25,7 +25,7 @@ func TestANodeThatAsksRunsWithoutARun(t *testing.T) {
 	}
 }
 
-func TestCommandsTellWhatTheyDo(t *testing.T) {
+func TestCommand_StringShowsItsTargets(t *testing.T) {
 	c := graph.Goto("a", "b").Send("w", 3)
 	if got, want := c.String(), `Goto("a").Goto("b").Send("w", 3)`; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -53,7 +53,7 @@ func taskIDOn(t *testing.T, name string, store checkpoint.Store, thread string) 
 }
 
 // Requirement: An answer to an old question
-func TestNoTwoTasksOfTheWorldShareAnID(t *testing.T) {
+func TestTaskIDs_DifferForAllTasks(t *testing.T) {
 	store := new(checkpoint.Memory)
 	seen := map[string]bool{}
 	for _, id := range []string{
@@ -67,7 +67,7 @@ func TestNoTwoTasksOfTheWorldShareAnID(t *testing.T) {
 	}
 }
 
-func TestANewTurnMayDropOpenQuestions(t *testing.T) {
+func TestInput_MayDropOpenQuestions(t *testing.T) {
 	b := graph.New[State]("drop")
 	b.Node("ask", graph.Func(func(ctx context.Context, s *State) error {
 		ok, err := graph.Ask[bool](ctx, graph.Question{Prompt: s.Question.Get()})

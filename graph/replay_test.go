@@ -74,7 +74,7 @@ func lived(t testing.TB, cfg graph.Config, ran *counter) *graph.Graph[world] {
 }
 
 // Requirement: New code continues old threads
-func TestReplayOfTheSameCodeComesOutTheSame(t *testing.T) {
+func TestReplay_SameCodeGivesTheSameResult(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	cfg.Trace = true
@@ -99,11 +99,11 @@ func TestReplay_ReportsTheFirstDivergence(t *testing.T) {
 		now   version
 		at    uint64
 		steps int
-		says  string
+		text  string
 	}{
-		"a field":           {version{"A", "c", []string{"k"}}, 2, 0, `log was ["a","yes","c1,c2,i1,c3","one/one"] and is ["A",`},
-		"a decision":        {version{"a", "d", []string{"k"}}, 3, 1, "due after it were [c] and are [d]"},
-		"what was not kept": {version{"a", "c", []string{"k", "new"}}, 2, 0, `it was not recorded: "new" of node "a"`},
+		"a field":          {version{"A", "c", []string{"k"}}, 2, 0, `log was ["a","yes","c1,c2,i1,c3","one/one"] and is ["A",`},
+		"a decision":       {version{"a", "d", []string{"k"}}, 3, 1, "due after it were [c] and are [d]"},
+		"no stored result": {version{"a", "c", []string{"k", "new"}}, 2, 0, `it was not recorded: "new" of node "a"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran counter
@@ -115,8 +115,8 @@ func TestReplay_ReportsTheFirstDivergence(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Divergence == nil || got.Divergence.Checkpoint != c.at || got.Steps != c.steps || !strings.Contains(got.Divergence.String(), c.says) {
-				t.Errorf("after %d steps: %v\nwant commit %d: %s", got.Steps, got.Divergence, c.at, c.says)
+			if got.Divergence == nil || got.Divergence.Checkpoint != c.at || got.Steps != c.steps || !strings.Contains(got.Divergence.String(), c.text) {
+				t.Errorf("after %d steps: %v\nwant commit %d: %s", got.Steps, got.Divergence, c.at, c.text)
 			}
 			ran.want(t, "new", 0)
 		})
@@ -124,7 +124,7 @@ func TestReplay_ReportsTheFirstDivergence(t *testing.T) {
 }
 
 // Requirement: New code continues old threads
-func TestReplayNamesWhatIsGone(t *testing.T) {
+func TestReplay_NamesWhatIsGone(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	chainOf(t, &ran, cfg, "a", "b", "c")
@@ -166,19 +166,19 @@ func TestReplay_NamesWhatHasNoTrace(t *testing.T) {
 	}
 }
 
-// Two branches of a thread have given one question two answers, and kept two results in one place.
+// Two branches of a thread have two answers to one question, and two results in one place.
 func TestReplay_EachBranchHasItsOwnRecord(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	cfg.Trace = true
 	b := graph.New[world]("flow")
 	b.Node("a", graph.Func(func(ctx context.Context, s *world) error {
-		kept, err := graph.Once(ctx, "k", func(context.Context) (string, error) { return fmt.Sprint("k", ran.add("k")), nil })
+		result, err := graph.Once(ctx, "k", func(context.Context) (string, error) { return fmt.Sprint("k", ran.add("k")), nil })
 		if err != nil {
 			return err
 		}
 		word, err := graph.Ask[string](ctx, graph.Question{Prompt: "word?"})
-		s.Log.Append(kept, word)
+		s.Log.Append(result, word)
 		return err
 	}))
 	line(b, "z")

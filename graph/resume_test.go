@@ -64,7 +64,7 @@ func mixed(t *testing.T, ran *counter, mended *bool, cfg graph.Config) *graph.Gr
 
 // Requirement: Siblings keep their work
 // Requirement: a node fails beside others
-func TestFinishedSiblingsOfAFailureDoNotRunAgain(t *testing.T) {
+func TestFailure_FinishedSiblingsDoNotRunAgain(t *testing.T) {
 	var ran counter
 	mended := false
 	cfg := stored()
@@ -78,13 +78,13 @@ func TestFinishedSiblingsOfAFailureDoNotRunAgain(t *testing.T) {
 		t.Fatalf("Inspect gives %+v, %v; want a question and a failure", p, err)
 	}
 	if f := p.Failures[0]; f.Node != "bad" || f.Attempt != 1 || !strings.Contains(f.Message, "boom") {
-		t.Errorf("the failure is told as %+v", f)
+		t.Errorf("the failure is reported as %+v", f)
 	}
 	mended = true
 	g := mixed(t, &ran, &mended, cfg)
 	asked(t, resume(t, g, graph.Answers{}, graph.Interrupted), "x")
 	if p, _ = graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); len(p.Failures) != 0 {
-		t.Errorf("after the nodes have finished, Inspect still tells of %v", p.Failures)
+		t.Errorf("after the nodes have finished, Inspect still reports %v", p.Failures)
 	}
 	logged(t, resume(t, g, graph.Reply("!"), graph.Done), "! bad ok slow")
 	for name, n := range map[string]int{"ok": 1, "ask": 2, "bad": 2, "slow": 2} {
@@ -92,7 +92,7 @@ func TestFinishedSiblingsOfAFailureDoNotRunAgain(t *testing.T) {
 	}
 }
 
-func TestAFailureAfterAPartialAnswerIsRunAgain(t *testing.T) {
+func TestFailure_AfterAPartialAnswerIsRunAgain(t *testing.T) {
 	var ran counter
 	n := graph.Func(func(ctx context.Context, _ *world) error {
 		_, err1 := graph.Ask[string](ctx, graph.Question{Prompt: "x"})
@@ -110,7 +110,7 @@ func TestAFailureAfterAPartialAnswerIsRunAgain(t *testing.T) {
 	asked(t, resume(t, g, graph.Answers{}, graph.Interrupted), "y") // it ran again, and asked
 	ran.want(t, "a", 3)
 	if p, _ := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); len(p.Failures) != 0 || len(p.Interrupts) != 1 {
-		t.Errorf("a task that asks now is told to have failed: %+v", p)
+		t.Errorf("a task that asks now is reported as failed: %+v", p)
 	}
 	resume(t, g, graph.Reply("2"), graph.Done)
 }
@@ -134,7 +134,7 @@ func single(t *testing.T, n graph.Node[world], p graph.Policy, cfg graph.Config)
 	return build(t, b, cfg)
 }
 
-func TestRetryWaitsLongerEachTime(t *testing.T) {
+func TestRetry_WaitsLongerEachTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		retry    graph.Retry
 		failures int
@@ -171,7 +171,7 @@ func TestRetryWaitsLongerEachTime(t *testing.T) {
 	}
 }
 
-func TestJitterOnlyShortensTheWait(t *testing.T) {
+func TestRetry_JitterOnlyShortensTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 50 {
 			var ran counter
@@ -185,7 +185,7 @@ func TestJitterOnlyShortensTheWait(t *testing.T) {
 	})
 }
 
-func TestCancelEndsTheWaitBetweenAttempts(t *testing.T) {
+func TestRetry_CancelEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, cancel := context.WithCancelCause(ctx)
 		time.AfterFunc(time.Second, func() { cancel(errors.New("the user left")) })
@@ -201,14 +201,14 @@ func TestCancelEndsTheWaitBetweenAttempts(t *testing.T) {
 }
 
 // Requirement: policy: retry
-func TestQuestionsAreNotRetried(t *testing.T) {
+func TestRetry_QuestionsAreNotRetried(t *testing.T) {
 	var ran counter
 	g := single(t, asks("a", &ran, "x"), graph.Policy{Retry: graph.Retry{Attempts: 5}}, stored())
 	invoke(t, g, "t1", graph.Interrupted)
 	ran.want(t, "a", 1)
 }
 
-func TestThreadsThatCannotBeUsed(t *testing.T) {
+func TestThreads_ThatCannotBeUsed(t *testing.T) {
 	g := single(t, logs("a"), graph.Policy{}, stored())
 	for _, id := range []string{"", strings.Repeat("x", 2048), "\xff"} {
 		_, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: id})
@@ -218,10 +218,10 @@ func TestThreadsThatCannotBeUsed(t *testing.T) {
 	}
 	_, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "new"})
 	is(t, err, graph.ErrUnknownThread, "new")
-	bare := single(t, logs("a"), graph.Policy{}, graph.Config{})
-	_, err = bare.Invoke(ctx, world{}, t1)
+	unstored := single(t, logs("a"), graph.Policy{}, graph.Config{})
+	_, err = unstored.Invoke(ctx, world{}, t1)
 	is(t, err, graph.ErrNoStore, "t1")
-	_, err = bare.Resume(ctx, graph.Answers{}, t1)
+	_, err = unstored.Resume(ctx, graph.Answers{}, t1)
 	is(t, err, graph.ErrNoStore)
 	res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: strings.Repeat("x", 1024)})
 	ended(t, graph.Done, res, err)

@@ -16,7 +16,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-func TestFailedRunLeavesTheCheckpointAndOthersAlone(t *testing.T) {
+func TestRun_FailureLeavesTheCheckpointAndOthersAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var starts []string
 		down := slices.Repeat([]error{errBusy}, 3)
@@ -32,7 +32,7 @@ func TestFailedRunLeavesTheCheckpointAndOthersAlone(t *testing.T) {
 		is(t, err, errBusy)
 		point, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"})
 		if err != nil || point.Step != 1 || !slices.Equal(point.Next, []string{"a"}) || len(point.Failures) != 1 || point.Failures[0].Message != "busy" {
-			t.Errorf("the thread tells %+v, %v; want it as before the step, with the failure beside it", point, err)
+			t.Errorf("the thread is %+v, %v; want it as before the step, with the failure beside it", point, err)
 		}
 		logged(t, invoke(t, g, "t2", graph.Done), "x a") // the third failure, and then it works
 		if after, _ := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"}); after.Checkpoint != point.Checkpoint || after.Status != graph.Failed {
@@ -45,7 +45,7 @@ func TestFailedRunLeavesTheCheckpointAndOthersAlone(t *testing.T) {
 	})
 }
 
-func TestRunningNodesAreCancelledAndTheFirstErrorIsTold(t *testing.T) {
+func TestFailure_CancelsRunningNodesAndTheFirstErrorIsReturned(t *testing.T) {
 	for name, own := range map[string]bool{"from outside": false, "by another node": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestRunningNodesAreCancelledAndTheFirstErrorIsTold(t *testing.T) {
 	}
 }
 
-func TestTimeoutHoldsThoughTheReaderIsSlow(t *testing.T) {
+func TestTimeout_HoldsThoughTheReaderIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var endedAt time.Duration
 		start := time.Now()
@@ -107,7 +107,7 @@ func TestTimeoutHoldsThoughTheReaderIsSlow(t *testing.T) {
 		}
 		is(t, last, graph.ErrTimeout, `node "slow"`)
 		if endedAt < 2*time.Second || endedAt > 2*time.Second+time.Millisecond || !finished {
-			t.Errorf("the slow node was cancelled after %v, the end of the quick one told: %v", endedAt, finished)
+			t.Errorf("the slow node was cancelled after %v, the end of the quick one reported: %v", endedAt, finished)
 		}
 		if !hasPending(cfg.Store) {
 			t.Error("the result of the quick node is not stored")
@@ -116,7 +116,7 @@ func TestTimeoutHoldsThoughTheReaderIsSlow(t *testing.T) {
 }
 
 // Requirement: policy: cache
-func TestCacheIsHitByInputAcrossThreadsUntilItIsCleared(t *testing.T) {
+func TestCache_IsHitAcrossThreadsUntilItIsCleared(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	cfg.Cache = new(graph.MemoryCache)
@@ -136,7 +136,7 @@ func TestCacheIsHitByInputAcrossThreadsUntilItIsCleared(t *testing.T) {
 			if ev.Cached && ev.Node == "a" && (ev.Phase == graph.Finished || ev.Mode == graph.Updates && strings.Contains(string(ev.Writes), "costly n")) {
 				cached++
 			} else if ev.Cached || cached == 1 && ev.Node == "a" && ev.Phase == graph.Started {
-				t.Errorf("told from the cache: %+v", ev)
+				t.Errorf("from the cache: %+v", ev)
 			}
 		}
 		res, err := g.Resume(ctx, graph.Reply("1"), o)
@@ -174,10 +174,10 @@ func TestRetry_CountsAndWaitsByItsPolicy(t *testing.T) {
 
 // Requirement: policy: attempts run on fresh views
 // Requirement: a node panics or hangs
-func TestTimeoutsOfANode(t *testing.T) {
+func TestTimeout_OfANode(t *testing.T) {
 	t.Run("cannot be swallowed, and late writes never land", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			told := make(chan error, 2)
+			late := make(chan error, 2)
 			var ran counter
 			once := graph.Func(func(ctx context.Context, s *world) error {
 				if ran.add("a") > 1 {
@@ -188,12 +188,12 @@ func TestTimeoutsOfANode(t *testing.T) {
 				time.Sleep(3 * time.Second) // beyond the grace
 				s.Log.Append("late")
 				s.Count.Add(100)
-				told <- graph.Emit(ctx, "late")
+				late <- graph.Emit(ctx, "late")
 				return nil
 			})
 			p := graph.Policy{Timeout: time.Second, Retry: graph.Retry{Attempts: 2, Initial: 5 * time.Second}}
 			res := invoke(t, single(t, once, p, stored()), "t1", graph.Done)
-			<-told
+			<-late
 			logged(t, res, "second")
 			if res.State.Count.Get() != 0 {
 				t.Error("a late write has landed")
@@ -226,7 +226,7 @@ func TestTimeoutsOfANode(t *testing.T) {
 }
 
 // Requirement: policy: retry
-func TestDefaultsYieldToWhatANodeWasGiven(t *testing.T) {
+func TestDefaults_YieldToThePolicyOfANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		b := graph.New[world]("row")
@@ -264,7 +264,7 @@ func TestDefaultsYieldToWhatANodeWasGiven(t *testing.T) {
 	})
 }
 
-func TestNoPolicyHidesTheLimitsOfARun(t *testing.T) {
+func TestLimits_OfARunHoldWithAnyPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		b := graph.New[world]("endless")
@@ -290,7 +290,7 @@ func TestNoPolicyHidesTheLimitsOfARun(t *testing.T) {
 	})
 }
 
-func TestOrderOfPoliciesAndHandlersDoesNotMatter(t *testing.T) {
+func TestPolicies_OrderWithHandlersDoesNotMatter(t *testing.T) {
 	var want string
 	for range 20 {
 		var ran counter
@@ -321,7 +321,7 @@ func TestOrderOfPoliciesAndHandlersDoesNotMatter(t *testing.T) {
 	}
 }
 
-func TestPanicsOfAllThatANodeIsMadeOfNameIt(t *testing.T) {
+func TestPanic_OfEachPartOfANodeNamesIt(t *testing.T) {
 	panics := graph.Func(func(context.Context, *world) error { panic(errBoom) })
 	for name, declare := range map[string]func(b *graph.Builder[world]){
 		"a node with a limit": func(b *graph.Builder[world]) {
@@ -352,7 +352,7 @@ func TestPanicsOfAllThatANodeIsMadeOfNameIt(t *testing.T) {
 }
 
 // Requirement: policy: timeout
-func TestEachTimeoutOfAStepIsItsOwn(t *testing.T) {
+func TestTimeout_EachOfAStepIsItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
 		waits := graph.Func(func(ctx context.Context, _ *world) error { <-ctx.Done(); return context.Cause(ctx) })

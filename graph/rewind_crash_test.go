@@ -202,7 +202,7 @@ func TestResumeAtACommitOfAChild_CanBeReplayed(t *testing.T) {
 				for _, step := range []uint64{3, 6} {
 					done, err := j.Replay(ctx, "t1", step, step)
 					if err != nil || done.Divergence != nil || done.Steps != 1 {
-						t.Errorf("the replay of commit %d tells %v, %+v (%v)", step, done.Divergence, done, err)
+						t.Errorf("the replay of commit %d returns %v, %+v (%v)", step, done.Divergence, done, err)
 					}
 				}
 			})
@@ -210,8 +210,8 @@ func TestResumeAtACommitOfAChild_CanBeReplayed(t *testing.T) {
 	})
 }
 
-// What a task comes to that went back in a subgraph may rest on an edit: it is not kept for
-// others.
+// The result of a task that resumed at an older commit of a subgraph may depend on an edit, so it
+// is not cached.
 func TestResumeAtACommitOfAChild_IsNotCached(t *testing.T) {
 	var ran counter
 	cfg := graph.Config{Store: new(checkpoint.Memory), Cache: new(graph.MemoryCache)}

@@ -51,8 +51,8 @@ func TestEditAsAChildsNode_ClosesItsQuestion(t *testing.T) {
 	})
 }
 
-// An edit that leaves the question open leaves it open at the root, too, and what it makes due
-// runs with the next Resume, as after an edit of the root.
+// An edit that leaves the question open leaves it open at the root, too. The nodes that it makes
+// due run with the next Resume, as after an edit of the root.
 //
 // Requirement: Subgraphs
 func TestEditOfAChildThatWaits_RunsWhatItMakesDue(t *testing.T) {

@@ -36,7 +36,7 @@ func asking(t testing.TB, ran *counter, cfg graph.Config) *graph.Graph[inner] {
 	return build(t, b, cfg)
 }
 
-// within is a graph whose one node runs c, as often as levels says deep.
+// within returns a graph whose second node runs c.
 func within(t testing.TB, c *graph.Graph[inner], cfg graph.Config) *graph.Graph[inner] {
 	b := graph.New[inner]("within")
 	b.Node("first", graph.Func(func(_ context.Context, s *inner) error { s.Path.Append("<"); return nil }))
@@ -308,7 +308,7 @@ func TestResumeAtACommitOfAChild_WhoseParentWasPruned(t *testing.T) {
 }
 
 // The subgraphs that the node called before keep their ends, and those after it begin anew.
-// While the root waits, what the node kept and was answered before stays too.
+// While the root waits, the earlier results and answers of the node stay too.
 //
 // Requirement: Subgraphs
 func TestResumeAtACommitOfAChild_KeepsWhatTheNodeDidBefore(t *testing.T) {

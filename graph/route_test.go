@@ -27,7 +27,7 @@ func start(r graph.Node[world]) *graph.Builder[world] {
 	return b
 }
 
-func TestCommandsLeadToTheirTargets(t *testing.T) {
+func TestCommands_LeadToTheirTargets(t *testing.T) {
 	all := []string{"a", "b", "c", graph.End}
 	for name, c := range map[string]struct {
 		c    graph.Command
@@ -46,7 +46,7 @@ func TestCommandsLeadToTheirTargets(t *testing.T) {
 	}
 }
 
-func TestCommandsAreValues(t *testing.T) {
+func TestCommands_AreValues(t *testing.T) {
 	base := graph.Goto("a", "b")
 	_ = base.Goto("c")
 	_ = base.Goto("c").Goto("c")
@@ -57,7 +57,7 @@ func TestCommandsAreValues(t *testing.T) {
 	logged(t, invoke(t, g, "", graph.Done), "r a b")
 }
 
-func TestStaticEdgeAndGotoBothFire(t *testing.T) {
+func TestGoto_AndStaticEdgeBothFire(t *testing.T) {
 	b := start(goes("r", graph.Goto("b", "a"), "a", "b", "c"))
 	b.Edge("r", "a")
 	b.Edge("r", "a") // an edge declared twice is one
@@ -65,14 +65,14 @@ func TestStaticEdgeAndGotoBothFire(t *testing.T) {
 	logged(t, invoke(t, build(t, b, graph.Config{}), "", graph.Done), "r a b c")
 }
 
-func TestRouterWithAStaticEdgeMayNameNothing(t *testing.T) {
+func TestRouter_WithAStaticEdgeMayNameNoTarget(t *testing.T) {
 	b := start(goes("r", graph.Command{}, "b", "c"))
 	b.Edge("r", "a")
 	logged(t, invoke(t, build(t, b, graph.Config{}), "", graph.Done), "r a")
 }
 
 // Requirement: Unknown names are errors
-func TestUndeclaredTargetsAreErrors(t *testing.T) {
+func TestCommand_UndeclaredTargetsAreErrors(t *testing.T) {
 	for name, r := range map[string]graph.Node[world]{
 		"a node that was not declared":  goes("r", graph.Goto("c"), "a", "b", graph.End),
 		"a second one":                  goes("r", graph.Goto("a", "c"), "a", "b"),
@@ -100,7 +100,7 @@ func TestUndeclaredTargetsAreErrors(t *testing.T) {
 	}
 }
 
-func TestNoNameIsNoTargetBesideAStaticEdge(t *testing.T) {
+func TestCommand_EmptyNameIsNoTargetBesideAStaticEdge(t *testing.T) {
 	b := start(goes("r", graph.Goto(""), "a", "b", "c"))
 	b.Edge("r", "a")
 	_, err := build(t, b, graph.Config{}).Invoke(ctx, world{}, graph.RunOptions{})
@@ -131,7 +131,7 @@ func TestBranch_ZeroCommandGoesNowhere(t *testing.T) {
 	}
 }
 
-func TestBranchesGoBesideEdgesAndEachOther(t *testing.T) {
+func TestBranches_RunBesideEdgesAndEachOther(t *testing.T) {
 	b := start(logs("r"))
 	b.Edge("r", "a")
 	for _, to := range []string{"b", "c"} {
@@ -140,7 +140,7 @@ func TestBranchesGoBesideEdgesAndEachOther(t *testing.T) {
 	logged(t, invoke(t, build(t, b, graph.Config{}), "", graph.Done), "r a b c")
 }
 
-func TestEndOfOneBranchLeavesTheOtherAlone(t *testing.T) {
+func TestBranch_EndOfOneLeavesTheOtherAlone(t *testing.T) {
 	b := graph.New[world]("end")
 	line(b, "a", "b", "c")
 	b.Node("x", goes("x", graph.Goto(graph.End), graph.End, "c"))

@@ -77,7 +77,7 @@ func TestRoutingWorker_GoesToItsTargetsOnly(t *testing.T) {
 	b.Node("w", graph.RoutingWorker[world, int](nil, "w"))
 	_, err := b.Compile(graph.Config{})
 	if err == nil || !strings.Contains(err.Error(), `node "w" has no function`) {
-		t.Errorf("Compile says %v, want that the node has no function", err)
+		t.Errorf("Compile returns %v, want that the node has no function", err)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestSubgraphWorker_NeedsAGraph(t *testing.T) {
 	b.Node("w", graph.SubgraphWorker[world, int, inner](nil, nil, nil))
 	_, err := b.Compile(graph.Config{})
 	if err == nil || !strings.Contains(err.Error(), "a SubgraphWorker needs a graph") {
-		t.Errorf("Compile says %v", err)
+		t.Errorf("Compile returns %v", err)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestSubgraph_LeavesToItsParentAlone(t *testing.T) {
 		return b.Compile(graph.Config{})
 	}
 	if _, err := compile(); err == nil || !strings.Contains(err.Error(), "dead end") {
-		t.Errorf("Compile of a node without targets says %v, want a dead end", err)
+		t.Errorf("Compile of a node without targets returns %v, want a dead end", err)
 	}
 	c, err := compile(graph.Parent)
 	if err != nil {

@@ -58,12 +58,12 @@ func post(work func(ctx context.Context, s *world, p parcel) error) *graph.Build
 var posted = strings.Join([]string{"a", "b", "c", parcels[0].String(), "v7", parcels[1].String(), parcels[2].String()}, " ")
 
 // Requirement: One order
-func TestSendsRunInTheOrderSent(t *testing.T) {
+func TestSends_RunInTheOrderSent(t *testing.T) {
 	works := func(context.Context, *world, parcel) error { return nil }
 	logged(t, invoke(t, build(t, post(works), graph.Config{}), "", graph.Done), posted)
 }
 
-func TestPayloadsSurviveAResumeInAnotherProcess(t *testing.T) {
+func TestPayload_SurvivesAResumeInAnotherProcess(t *testing.T) {
 	fails := func(_ context.Context, _ *world, p parcel) error { return errors.New("not now") }
 	works := func(_ context.Context, _ *world, p parcel) error {
 		if !slices.ContainsFunc(parcels, func(q parcel) bool { return p.String() == q.String() }) {
@@ -79,7 +79,7 @@ func TestPayloadsSurviveAResumeInAnotherProcess(t *testing.T) {
 	logged(t, ended(t, graph.Done, res, err), posted)
 }
 
-func TestPayloadOfTheWrongTypeIsAnError(t *testing.T) {
+func TestPayload_OfTheWrongTypeIsAnError(t *testing.T) {
 	for _, payload := range []any{"7", int64(7), nil, (*int)(nil), []int{7}} {
 		b := sound()
 		b.Node("r", goes("r", graph.Send("w", payload), "w"))
@@ -91,7 +91,7 @@ func TestPayloadOfTheWrongTypeIsAnError(t *testing.T) {
 	}
 }
 
-func TestGotoToAWorkerIsAnError(t *testing.T) {
+func TestGoto_AWorkerIsAnError(t *testing.T) {
 	b := sound()
 	b.Node("r", goes("r", graph.Goto("w"), "w"))
 	b.Edge(graph.Start, "r")
@@ -99,7 +99,7 @@ func TestGotoToAWorkerIsAnError(t *testing.T) {
 	is(t, err, graph.ErrTarget, "Worker", "Send")
 }
 
-func TestPayloadThatCannotBeStoredIsAnError(t *testing.T) {
+func TestPayload_ThatCannotBeStoredIsAnError(t *testing.T) {
 	b := graph.New[world]("chan")
 	b.Node("r", goes("r", graph.Send("w", make(chan int)), "w"))
 	b.Node("w", graph.Worker(func(context.Context, *world, chan int) error { return nil }))
@@ -116,7 +116,7 @@ type volatile struct{}
 
 func (volatile) MarshalJSON() ([]byte, error) { panic("in MarshalJSON") }
 
-func TestPanicInAPayloadsCodeIsAnError(t *testing.T) {
+func TestPayload_PanicInItsCodeIsAnError(t *testing.T) {
 	b := graph.New[world]("volatile")
 	b.Node("r", goes("r", graph.Send("w", volatile{}), "w"))
 	b.Node("w", graph.Worker(func(context.Context, *world, volatile) error { return nil }))
@@ -130,7 +130,7 @@ func TestPanicInAPayloadsCodeIsAnError(t *testing.T) {
 }
 
 // Requirement: Inline or pool
-func TestManySendsKeepTheirOrderAndTheBound(t *testing.T) {
+func TestSends_ManyKeepTheirOrderAndTheBound(t *testing.T) {
 	const n, bound = 500, 7
 	b := graph.New[world]("many")
 	b.Node("r", graph.Router(func(context.Context, *world) (c graph.Command, err error) {
@@ -160,9 +160,9 @@ func TestManySendsKeepTheirOrderAndTheBound(t *testing.T) {
 	}
 }
 
-// TestSendOfNothing sends nil to a Worker that takes any value, with and without a
+// TestSend_OfNothing sends nil to a Worker that takes any value, with and without a
 // store between.
-func TestSendOfNothing(t *testing.T) {
+func TestSend_OfNothing(t *testing.T) {
 	b := graph.New[small]("nil")
 	b.Node("send", graph.Router(func(context.Context, *small) (graph.Command, error) {
 		return graph.Send("take", nil), nil

@@ -14,8 +14,8 @@ import (
 
 const allModes = graph.Updates | graph.Values | graph.Tasks | graph.Custom | graph.Checkpoints
 
-// told returns what the events of a stream say, in short, and fails the test if they
-// are not counted from 1 or end otherwise than with Ended.
+// eventLines returns a line for each event of a stream. It fails the test if they are not numbered
+// from 1, or do not end with Ended.
 func eventLines(t *testing.T, events iter.Seq2[graph.Event, error]) (lines []string) {
 	t.Helper()
 	seq, ended := uint64(0), false
@@ -78,7 +78,7 @@ func speaks(name string) graph.Node[world] {
 }
 
 // Requirement: events: after the step, as it happens
-func TestEventsComeInOrder(t *testing.T) {
+func TestEvents_ComeInOrder(t *testing.T) {
 	b := graph.New[world]("events")
 	b.Node("a", speaks("a"))
 	b.Node("b", goes("b", graph.Send("w", "p"), "w"))
@@ -109,7 +109,7 @@ state [a b]
 ended done [a b]`)
 }
 
-func TestModesSelectEvents(t *testing.T) {
+func TestModes_SelectEvents(t *testing.T) {
 	b := graph.New[world]("modes")
 	b.Node("a", speaks("a"))
 	b.Edge(graph.Start, "a")
@@ -130,7 +130,7 @@ func TestModesSelectEvents(t *testing.T) {
 }
 
 // Requirement: events: after the step, as it happens
-func TestUpdatesAreCanonicalWhateverFinishedFirst(t *testing.T) {
+func TestUpdates_AreInCanonicalOrder(t *testing.T) {
 	g := fanIn(t, graph.Config{})
 	for range 100 {
 		sameLines(t, eventLines(t, g.Stream(inOrder(), world{}, graph.RunOptions{})), `
@@ -142,20 +142,20 @@ ended done [a a' b b' c c' end]`)
 	}
 }
 
-func TestFailureIsTheLastThingYielded(t *testing.T) {
+func TestStream_FailureIsYieldedLast(t *testing.T) {
 	var ran counter
 	g := single(t, flaky(&ran, 9, errBoom), graph.Policy{Retry: graph.Retry{Attempts: 2, Initial: 1}}, graph.Config{})
 	sameLines(t, eventLines(t, g.Stream(ctx, world{}, graph.RunOptions{Modes: graph.Tasks})), "started a\nretrying a\nstarted a\nfailed a\nerror")
 }
 
-func TestQuestionEndsTheStream(t *testing.T) {
+func TestStream_EndsWithAQuestion(t *testing.T) {
 	var ran counter
 	g := single(t, asks("a", &ran, "x"), graph.Policy{}, stored())
 	sameLines(t, eventLines(t, g.Stream(ctx, world{}, graph.RunOptions{Thread: "t1", Modes: graph.Tasks})), "started a\nasking a\nended interrupted []")
 	sameLines(t, eventLines(t, g.StreamResume(ctx, graph.Reply("1"), graph.RunOptions{Thread: "t1", Modes: graph.Tasks})), "started a\nfinished a\nended done [a x=1]")
 }
 
-func TestEventsOfSubgraphsCarryTheirNamespace(t *testing.T) {
+func TestEvents_OfSubgraphsHaveTheirNamespace(t *testing.T) {
 	c := graph.New[inner]("child")
 	c.Node("c1", graph.Func(func(ctx context.Context, s *inner) error {
 		s.Path.Append("c1")

@@ -29,7 +29,7 @@ func steps(name string, ran *counter, do func(ctx context.Context, s *inner) err
 	})
 }
 
-// child is a graph of three nodes, the second of which does what do says.
+// child is a graph of three nodes, the second of which calls do.
 func child(t testing.TB, ran *counter, cfg graph.Config, do func(ctx context.Context, s *inner) error) *graph.Graph[inner] {
 	b := graph.New[inner]("child")
 	b.Node("c1", steps("c1", ran, nil))
@@ -55,7 +55,7 @@ func hosts(c *graph.Graph[inner], tag string, after func(s *world) error) graph.
 	})
 }
 
-func TestSubgraphMapsStateInAndOut(t *testing.T) {
+func TestSubgraph_MapsStateInAndOut(t *testing.T) {
 	for name, cfg := range map[string]graph.Config{"stored": stored(), "not stored": {}} {
 		t.Run(name, func(t *testing.T) {
 			var ran counter
@@ -73,7 +73,7 @@ func TestSubgraphMapsStateInAndOut(t *testing.T) {
 	}
 }
 
-func TestQuestionsInParallelSubgraphs(t *testing.T) {
+func TestSubgraph_QuestionsInParallelOnes(t *testing.T) {
 	for _, order := range [][]string{{"x y"}, {"x", "y"}, {"y", "x"}} {
 		t.Run(strings.Join(order, ","), func(t *testing.T) {
 			var ran counter
@@ -118,7 +118,7 @@ func TestQuestionsInParallelSubgraphs(t *testing.T) {
 	}
 }
 
-func TestOneAnswerOfSeveralWakesTheNodeInASubgraph(t *testing.T) {
+func TestSubgraph_OneOfSeveralAnswersRunsItsNode(t *testing.T) {
 	var ran counter
 	ask := func(ctx context.Context, s *inner) error {
 		go1, err1 := graph.Ask[bool](ctx, graph.Question{Prompt: "x"})
@@ -137,7 +137,7 @@ func TestOneAnswerOfSeveralWakesTheNodeInASubgraph(t *testing.T) {
 	}
 }
 
-func TestQuestionTwoLevelsDown(t *testing.T) {
+func TestSubgraph_QuestionTwoLevelsDown(t *testing.T) {
 	var ran counter
 	c := child(t, &ran, graph.Config{}, func(ctx context.Context, s *inner) error {
 		answer, err := graph.Ask[string](ctx, graph.Question{Prompt: "deep"})
@@ -160,7 +160,7 @@ func TestQuestionTwoLevelsDown(t *testing.T) {
 	ran.want(t, "c1", 1)
 }
 
-func TestStaticInterruptsInASubgraph(t *testing.T) {
+func TestSubgraph_StaticInterrupts(t *testing.T) {
 	var ran counter
 	for name, cfg := range map[string]graph.Config{
 		"before": {InterruptBefore: []string{"c2"}}, "after": {InterruptAfter: []string{"c1"}},
@@ -180,7 +180,7 @@ func TestStaticInterruptsInASubgraph(t *testing.T) {
 	}
 }
 
-func TestRetryOfTheParentDoesNotRunTheChildAgain(t *testing.T) {
+func TestSubgraph_RetryOfTheParentDoesNotRunItAgain(t *testing.T) {
 	var ran counter
 	n := hosts(child(t, &ran, graph.Config{}, nil), "", func(*world) error {
 		if ran.add("after") < 3 {
@@ -201,7 +201,7 @@ func TestRetryOfTheParentDoesNotRunTheChildAgain(t *testing.T) {
 	ran.want(t, "c3", 1)
 }
 
-func TestFailureInsideTheChildIsResumedThere(t *testing.T) {
+func TestSubgraph_FailureInsideIsResumedThere(t *testing.T) {
 	var ran counter
 	fails := func(context.Context, *inner) error {
 		if ran.of("c2") == 1 {
@@ -218,7 +218,7 @@ func TestFailureInsideTheChildIsResumedThere(t *testing.T) {
 	ran.want(t, "c1", 1)
 }
 
-func TestANewTurnDoesNotTakeUpTheChildOfAFailedOne(t *testing.T) {
+func TestSubgraph_NewTurnDoesNotContinueAFailedOne(t *testing.T) {
 	var ran counter
 	var ids []string
 	fails := func(ctx context.Context, _ *inner) error {
@@ -242,7 +242,7 @@ func TestANewTurnDoesNotTakeUpTheChildOfAFailedOne(t *testing.T) {
 	}
 }
 
-func TestALoopStartsAFreshChildInEachLap(t *testing.T) {
+func TestSubgraph_LoopStartsAFreshOneInEachLap(t *testing.T) {
 	var ran counter
 	b := graph.New[world]("laps")
 	b.Node("s", hosts(child(t, &ran, graph.Config{}, nil), "", func(s *world) error {
@@ -259,7 +259,7 @@ func TestALoopStartsAFreshChildInEachLap(t *testing.T) {
 	logged(t, invoke(t, build(t, b, stored()), "t1", graph.Done), "c1 c2 c3 c1 c2 c3 c1 c2 c3")
 }
 
-func TestMistakesInMappingAreErrorsOfTheNode(t *testing.T) {
+func TestSubgraph_MistakesInMappingAreErrorsOfTheNode(t *testing.T) {
 	var ran counter
 	c := child(t, &ran, graph.Config{}, nil)
 	n := graph.Subgraph(c, func(*world) (inner, error) { return inner{}, fmt.Errorf("no input") },

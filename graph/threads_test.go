@@ -42,8 +42,8 @@ func TestNestedGraphs_HaveTheirOwnNamespaces(t *testing.T) {
 	logged(t, invoke(t, g, "t1", graph.Done), "a/a b/b deep/deep a+a/a b+b/b deep/deep deep+deep/deep")
 }
 
-// TestOfConcurrentRunsOnOneThreadOneWins holds runs in their node until all are there.
-func TestOfConcurrentRunsOnOneThreadOneWins(t *testing.T) {
+// TestRuns_OfConcurrentOnesOnAThreadOneWins holds runs in their node until all are there.
+func TestRuns_OfConcurrentOnesOnAThreadOneWins(t *testing.T) {
 	const runs = 8
 	inside, goOn, errs := make(chan bool), make(chan bool), make([]error, runs)
 	g := one(t, stored(), func(_ context.Context, s *world) error {
@@ -68,8 +68,8 @@ func TestOfConcurrentRunsOnOneThreadOneWins(t *testing.T) {
 	}
 }
 
-// TestWhoFindsTheThreadLeasedRunsNothing is the same with leases, as they are by default.
-func TestWhoFindsTheThreadLeasedRunsNothing(t *testing.T) {
+// TestLease_RunOfALeasedThreadRunsNothing is the same with leases, as they are by default.
+func TestLease_RunOfALeasedThreadRunsNothing(t *testing.T) {
 	g, runs, may := chain(t, stored())
 	first := g.Start(ctx, world{}, t1)
 	<-runs
@@ -119,7 +119,7 @@ func TestRun_SucceedsWhenReadersFail(t *testing.T) {
 // away is a store that cannot be reached.
 type away struct{ *checkpoint.Memory }
 
-var errAway = errors.New("nobody answers")
+var errAway = errors.New("no store answers")
 
 func (away) Load(context.Context, checkpoint.Key, uint64) (checkpoint.Snapshot, error) {
 	return checkpoint.Snapshot{}, errAway

@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-func TestNodeThatHonoursItsContextTimesOut(t *testing.T) {
+func TestTimeout_NodeThatHonoursItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := graph.Func(func(ctx context.Context, s *world) error {
 			s.Log.Append("slow")
@@ -31,29 +31,29 @@ func TestNodeThatHonoursItsContextTimesOut(t *testing.T) {
 	})
 }
 
-// deaf is a node that does not look at its context for a minute, and then tries all
-// it can to leave a trace. It says what it was told.
-func deaf(told chan<- error) graph.Node[world] {
+// unresponsive is a node that ignores its context for a minute. Then it tries to write, to emit and
+// to ask, and sends the errors to late.
+func unresponsive(late chan<- error) graph.Node[world] {
 	return graph.Func(func(ctx context.Context, s *world) error {
 		time.Sleep(time.Minute)
 		s.Log.Append("late")
-		told <- graph.Emit(ctx, "late")
+		late <- graph.Emit(ctx, "late")
 		_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "late?"})
-		told <- err
+		late <- err
 		return nil
 	})
 }
 
-func TestNodeThatIgnoresItsContextIsAbandoned(t *testing.T) {
+func TestAbandonedNode_IgnoresItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		told := make(chan error, 8)
-		b := graph.New[world]("deaf")
+		late := make(chan error, 8)
+		b := graph.New[world]("unresponsive")
 		retry := graph.Retry{Attempts: 2, Initial: time.Second}
 		for _, name := range []string{"x", "y", "z"} { // a wider step first: it leaves tasks to use again
 			line(b, name)
 		}
 		for _, name := range []string{"a", "b"} { // two at once take no notice of each other
-			b.Node(name, deaf(told).With(graph.Policy{Timeout: time.Second, Retry: retry}))
+			b.Node(name, unresponsive(late).With(graph.Policy{Timeout: time.Second, Retry: retry}))
 			b.Edge("x", name)
 			b.Edge(name, graph.End)
 		}
@@ -66,31 +66,31 @@ func TestNodeThatIgnoresItsContextIsAbandoned(t *testing.T) {
 				t.Errorf("the event %v of an abandoned node was yielded", ev.Payload)
 			}
 		}
-		is(t, last, graph.ErrTimeout, `graph "deaf": node`)
+		is(t, last, graph.ErrTimeout, `graph "unresponsive": node`)
 		is(t, last, graph.ErrAbandoned)
 		if took := time.Since(start); took > 6*time.Second {
 			t.Errorf("the run took %v, want two attempts of a second and a second's grace each", took)
 		}
 		for range 8 {
-			is(t, <-told, graph.ErrTimeout)
+			is(t, <-late, graph.ErrTimeout)
 		}
 		if p, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: "t1"}); err != nil || len(p.Interrupts) != 0 || len(p.Failures) != 2 {
-			t.Errorf("the thread tells of %v and %v, %v", p.Interrupts, p.Failures, err)
+			t.Errorf("the thread reports %v and %v, %v", p.Interrupts, p.Failures, err)
 		}
 		synctest.Wait()
 	})
 }
 
 // Requirement: Panics and cancelling
-func TestAbandonedSubgraphWritesNothingMore(t *testing.T) {
+func TestAbandonedNode_SubgraphWritesNothingMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
-		told := make(chan error, 2)
+		late := make(chan error, 2)
 		c := child(t, &ran, graph.Config{}, func(ctx context.Context, _ *inner) error {
 			time.Sleep(time.Minute)
-			told <- graph.Emit(ctx, "late")
+			late <- graph.Emit(ctx, "late")
 			_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "late?"})
-			told <- err
+			late <- err
 			return err
 		})
 		cfg := stored()
@@ -103,8 +103,8 @@ func TestAbandonedSubgraphWritesNothingMore(t *testing.T) {
 		}
 		is(t, last, graph.ErrTimeout)
 		before := dump(cfg.Store, "t1", "")
-		is(t, <-told, graph.ErrTimeout)
-		is(t, <-told, graph.ErrTimeout)
+		is(t, <-late, graph.ErrTimeout)
+		is(t, <-late, graph.ErrTimeout)
 		synctest.Wait()
 		if dump(cfg.Store, "t1", "") != before {
 			t.Error("a run that was given up wrote to the store")
@@ -114,7 +114,7 @@ func TestAbandonedSubgraphWritesNothingMore(t *testing.T) {
 }
 
 // Requirement: Limits fail loudly
-func TestRunLevelTimeout(t *testing.T) {
+func TestTimeout_OfTheRun(t *testing.T) {
 	waits := func(ctx context.Context, _ *world) error { <-ctx.Done(); return ctx.Err() }
 	for name, p := range map[string]graph.Policy{
 		"of a node without a limit": {}, "of a node with a longer limit": {Timeout: time.Hour, Retry: graph.Retry{Attempts: 3}},
@@ -135,7 +135,7 @@ func TestRunLevelTimeout(t *testing.T) {
 func TestNode_FinishedWhileTheRunEndsIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
-		b := graph.New[world]("kept")
+		b := graph.New[world]("stored")
 		b.Node("a", graph.Func(func(_ context.Context, s *world) error {
 			ran.add("a")
 			time.Sleep(1500 * time.Millisecond)
@@ -157,7 +157,7 @@ func TestNode_FinishedWhileTheRunEndsIsStored(t *testing.T) {
 	})
 }
 
-func TestQuestionOfANodeThatTimesOutDoesNotCount(t *testing.T) {
+func TestTimeout_QuestionOfTheNodeDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := graph.Func(func(ctx context.Context, _ *world) error {
 			_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "x"})
@@ -170,7 +170,7 @@ func TestQuestionOfANodeThatTimesOutDoesNotCount(t *testing.T) {
 }
 
 // Requirement: Panics and cancelling
-func TestCancelNamesItsCauseAndLeavesAThreadToResume(t *testing.T) {
+func TestCancel_NamesItsCauseAndTheThreadCanBeResumed(t *testing.T) {
 	for name, fork := range map[string]bool{"one task": false, "several": true} {
 		t.Run(name, func(t *testing.T) {
 			cause := errors.New("the user left")
@@ -214,15 +214,15 @@ func TestCancel_DoesNotWaitForAnUnresponsiveNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, cancel := context.WithTimeoutCause(ctx, time.Second, errBoom)
 		defer cancel()
-		told := make(chan error, 2)
+		late := make(chan error, 2)
 		start := time.Now()
-		_, err := single(t, deaf(told), graph.Policy{}, stored()).Invoke(c, world{}, graph.RunOptions{Thread: "t1", Grace: time.Second})
+		_, err := single(t, unresponsive(late), graph.Policy{}, stored()).Invoke(c, world{}, graph.RunOptions{Thread: "t1", Grace: time.Second})
 		is(t, err, graph.ErrAbandoned)
 		if is(t, err, errBoom); time.Since(start) > 3*time.Second {
 			t.Errorf("it took %v to give up a node that does not stop", time.Since(start))
 		}
-		<-told
-		<-told
+		<-late
+		<-late
 		synctest.Wait()
 	})
 }
@@ -242,8 +242,8 @@ func (s slowDisk) Commit(ctx context.Context, c checkpoint.Commit) error {
 	}
 }
 
-func TestCancelWaitsForAWriteThatIsUnderWay(t *testing.T) {
-	for takes, kept := range map[time.Duration]bool{3 * time.Second: true, time.Hour: false} {
+func TestCancel_WaitsForAWriteUnderWay(t *testing.T) {
+	for takes, commits := range map[time.Duration]bool{3 * time.Second: true, time.Hour: false} {
 		synctest.Test(t, func(t *testing.T) {
 			cfg := stored()
 			b := graph.New[world]("slow disk")
@@ -254,12 +254,12 @@ func TestCancelWaitsForAWriteThatIsUnderWay(t *testing.T) {
 			c, cancel := context.WithCancelCause(ctx)
 			time.AfterFunc(takes+takes/2, func() { cancel(errBoom) }) // in the commit of a's step
 			_, err := build(t, b, graph.Config{Store: slowDisk{cfg.Store, takes}}).Invoke(c, world{}, t1)
-			if err == nil || errors.Is(err, graph.ErrAbandoned) && kept {
+			if err == nil || errors.Is(err, graph.ErrAbandoned) && commits {
 				t.Errorf("writes that take %v: got %v, want the cause, when the write is done", takes, err)
 			}
 			s, _, _ := build(t, b, cfg).State(ctx, checkpoint.Key{Thread: "t1"}, 0)
-			if got := s.Log.Len() == 1; got != kept {
-				t.Errorf("writes that take %v: the step is stored: %v, want %v", takes, got, kept)
+			if got := s.Log.Len() == 1; got != commits {
+				t.Errorf("writes that take %v: the step is stored: %v, want %v", takes, got, commits)
 			}
 			synctest.Wait()
 		})

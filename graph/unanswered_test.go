@@ -10,8 +10,8 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// A schema of the question says more than the type of its answer.
-func TestAQuestionMayHaveASchemaOfItsOwn(t *testing.T) {
+// A schema of the question can be stricter than the type of its answer.
+func TestQuestion_WithASchemaOfItsOwn(t *testing.T) {
 	schema := json.RawMessage(`{"enum":["a","b"]}`)
 	b := graph.New[world]("own")
 	b.Node("a", graph.Func(func(ctx context.Context, s *world) error {
@@ -33,7 +33,7 @@ func TestAQuestionMayHaveASchemaOfItsOwn(t *testing.T) {
 }
 
 // The code of a question without an answer is the same for its handler and after a crash.
-func TestUnansweredQuestionsHaveCodes(t *testing.T) {
+func TestQuestion_UnansweredHasACode(t *testing.T) {
 	for err, want := range map[error]string{graph.ErrExpired: graph.CodeExpired, graph.ErrDeclined: graph.CodeDeclined, errBoom: ""} {
 		if got := (&graph.NodeError{Err: err}).Code(); got != want {
 			t.Errorf("%v has the code %q, want %q", err, got, want)
@@ -41,7 +41,7 @@ func TestUnansweredQuestionsHaveCodes(t *testing.T) {
 	}
 }
 
-func TestLimitsOfAnotherFillWhatIsMissing(t *testing.T) {
+func TestLimits_OfAnotherAddMissingOnes(t *testing.T) {
 	limits := func(names ...string) *graph.Limits {
 		all := map[string]graph.Limit{}
 		for _, name := range names {
@@ -69,7 +69,7 @@ func TestLimitsOfAnotherFillWhatIsMissing(t *testing.T) {
 	}
 }
 
-// A caller that is refused is told what is open, without another read of the thread.
+// A caller that is refused gets the open questions, without another read of the thread.
 func TestInterrupts_AreListedBesideAnError(t *testing.T) {
 	var ran counter
 	failed := false

@@ -11,8 +11,8 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// queueing is a graph whose only node calls n times at once a graph that waits as p says, and makes
-// a call when it is its turn: there are fewer slots than tasks that wait.
+// queueing is a graph whose only node calls another graph n times at once. The node ask of that
+// graph has the policy p and makes a call. There are fewer slots than tasks that wait.
 func queueing(t *testing.T, cfg, inner graph.Config, p graph.Policy, n int) *graph.Graph[world] {
 	small := graph.New[world]("small")
 	small.Node("fan", graph.Router(func(context.Context, *world) (graph.Command, error) {
@@ -46,8 +46,8 @@ func queueing(t *testing.T, cfg, inner graph.Config, p graph.Policy, n int) *gra
 	return build(t, b, cfg)
 }
 
-// Who waits for a Limit or a lane leaves its slot to those who have a place there: else these wait
-// for a slot, and the run stands still. The bubble reports a run that does.
+// A task that waits for a Limit or for Parallel releases its slot. Otherwise the tasks that have a
+// permit would wait for a slot, and the run would deadlock, which synctest reports.
 //
 // Requirement: policy: limits
 func TestRun_OfWaitingTasksMakesProgress(t *testing.T) {
@@ -60,14 +60,14 @@ func TestRun_OfWaitingTasksMakesProgress(t *testing.T) {
 			}
 			res = invoke(t, queueing(t, graph.Config{Concurrency: n}, graph.Config{}, graph.Policy{Parallel: 1}, 5), "", graph.Done)
 			if res.State.Count.Get() != 10 {
-				t.Errorf("a lane, %d slots: %d calls, want 10", n, res.State.Count.Get())
+				t.Errorf("Parallel, %d slots: %d calls, want 10", n, res.State.Count.Get())
 			}
 		})
 	}
 }
 
-// A handler has a lane of its own: its policy, not that of its node, says how wide it is.
-func TestParallelOfAHandlerIsItsOwn(t *testing.T) {
+// A handler has permits of its own: its own policy sets their number, not that of its node.
+func TestParallel_OfAHandlerIsItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var node, handler gauge
 		b := graph.New[world]("mended")
@@ -92,8 +92,8 @@ func TestParallelOfAHandlerIsItsOwn(t *testing.T) {
 	})
 }
 
-// While a task waits for its next attempt its lane is free: one that always fails does not keep
-// the others from their turn.
+// A task that waits for its next attempt releases its permit, so one that always fails does not
+// block the others.
 func TestRetryWait_ReleasesTheParallelPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var first atomic.Bool

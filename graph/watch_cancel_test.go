@@ -14,7 +14,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// slowStore tells when something is put beside a head, and waits until it may be.
+// slowStore signals each call of Put, and waits until it may run.
 type slowStore struct {
 	checkpoint.Store
 	puts chan struct{}
@@ -29,10 +29,10 @@ func (s *slowStore) Put(ctx context.Context, p checkpoint.Pending) error {
 	return s.Store.Put(ctx, p)
 }
 
-// TestCancellingARunStoresWhatItHadFirst cancels a run whose store is slow.
+// TestCancel_StoresFinishedResultsFirst cancels a run whose store is slow.
 //
 // Requirement: a context ends during a write
-func TestCancellingARunStoresWhatItHadFirst(t *testing.T) {
+func TestCancel_StoresFinishedResultsFirst(t *testing.T) {
 	for _, d := range durabilities {
 		t.Run(d.String(), func(t *testing.T) { storesWhatItHad(t, d) })
 	}
@@ -61,18 +61,18 @@ func storesWhatItHad(t *testing.T, d graph.Durability) {
 	}
 	p, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: "t1"})
 	if err != nil || p.Status != graph.Pending || len(p.Failures) != 1 || !p.Failures[0].Cancelled {
-		t.Errorf("the thread tells %+v, %v; want a task that was cancelled", p, err)
+		t.Errorf("the thread is %+v, %v; want a task that was cancelled", p, err)
 	}
 	if got := logAt(t, g, 0); got != "first" {
 		t.Errorf("stored is %q, want the step before", got)
 	}
 }
 
-// TestClosingAStreamStopsTheRun leaves a stream while one sibling has finished and
+// TestStream_CloseStopsTheRun leaves a stream while one sibling has finished and
 // one still runs.
 //
 // Requirement: events: leaving
-func TestClosingAStreamStopsTheRun(t *testing.T) {
+func TestStream_CloseStopsTheRun(t *testing.T) {
 	var ran counter
 	cancelled := make(chan struct{}, 1)
 	b := graph.New[world]("close")
@@ -113,11 +113,11 @@ func counts(name string, ran *counter) graph.Node[world] {
 	})
 }
 
-// TestNothingIsLeftOfARun runs many of every kind under one long-lived context, and
+// TestRun_LeavesNothingBehind runs many of every kind under one long-lived context, and
 // looks whether anything still holds them. TestMain looks for goroutines.
 //
 // Requirement: Panics and cancelling
-func TestNothingIsLeftOfARun(t *testing.T) {
+func TestRun_LeavesNothingBehind(t *testing.T) {
 	for _, limit := range []time.Duration{0, time.Hour} {
 		t.Run(limit.String(), func(t *testing.T) { leavesNothing(t, limit) })
 	}
@@ -160,20 +160,20 @@ func leavesNothing(t *testing.T, limit time.Duration) {
 	runtime.GC()
 	runtime.GC()
 	held := len(slices.DeleteFunc(left, func(p weak.Pointer[graph.Handle[world]]) bool { return p.Value() == nil }))
-	kept := len(slices.DeleteFunc(states, func(p weak.Pointer[world]) bool { return p.Value() == nil }))
-	if held > 1 || kept > 2 { // the last ones may still be in a register
-		t.Errorf("%d handles and %d states outlive their runs", held, kept)
+	reachable := len(slices.DeleteFunc(states, func(p weak.Pointer[world]) bool { return p.Value() == nil }))
+	if held > 1 || reachable > 2 { // the last ones may still be in a register
+		t.Errorf("%d handles and %d states outlive their runs", held, reachable)
 	}
 	runtime.KeepAlive(g)
 }
 
-// TestEventsOfAnInterruptedRun: what finished beside a question is no update
-// before its step is committed, the question comes with the end, and a resumed run tells
-// where it stands first.
+// TestEvents_OfAnInterruptedRun checks three rules. A result beside a question is no update before
+// its step is committed. The question comes with the end. A resumed run first emits its current
+// state.
 //
 // Requirement: events: after the step, as it happens
 // Requirement: events: questions
-func TestEventsOfAnInterruptedRun(t *testing.T) {
+func TestEvents_OfAnInterruptedRun(t *testing.T) {
 	var ran counter
 	b := graph.New[world]("row 80")
 	b.Node("first", logs("first"))
@@ -192,7 +192,7 @@ wrote first {"log":["first"]}
 state [first]
 ended interrupted [first]`)
 	var end graph.Event
-	for ev, err := range g.StreamResume(ctx, graph.Answers{}, o) { // nobody has answered
+	for ev, err := range g.StreamResume(ctx, graph.Answers{}, o) { // without an answer
 		if is(t, err, nil); ev.Mode == graph.Ended {
 			end = ev
 		}
@@ -211,11 +211,11 @@ state [first ask x=1 beside]
 ended done [first ask x=1 beside]`)
 }
 
-// TestEventsOfAChildComeBeforeItsParentHasFinished: the child goes on only when the
-// reader has what it told.
+// TestChild_EventsComeBeforeItsParentHasFinished has a child that continues only after the reader
+// has got its events.
 //
 // Requirement: events: after the step, as it happens
-func TestEventsOfAChildComeBeforeItsParentHasFinished(t *testing.T) {
+func TestChild_EventsComeBeforeItsParentHasFinished(t *testing.T) {
 	seen := map[string]chan struct{}{}
 	for _, what := range []string{"custom c1 1", "wrote c1 {\"path\":[\"c1\"]}", "custom b 2"} {
 		seen[what] = make(chan struct{})

@@ -12,7 +12,7 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-func TestMarkSeenDoesNotWaitForAnother(t *testing.T) {
+func TestMarkSeen_DoesNotWaitForAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := stored()
 		res := invoke(t, polite(t, cfg), "t1", graph.Interrupted)
@@ -43,7 +43,7 @@ func TestMarkSeenDoesNotWaitForAnother(t *testing.T) {
 	})
 }
 
-func TestErrorsSayWhatIsMissingAndWhere(t *testing.T) {
+func TestErrors_NameWhatIsMissingAndWhere(t *testing.T) {
 	g := polite(t, stored())
 	invoke(t, g, "t1", graph.Interrupted)
 	fail := func() (graph.Command, error) { return graph.Command{}, errBoom }
@@ -54,18 +54,18 @@ func TestErrorsSayWhatIsMissingAndWhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
 		kind error
-		says string
+		text string
 	}{
 		"commit":    {second(g.State(ctx, checkpoint.Key{Thread: "t1"}, 9)), graph.ErrUnknownThread, `no such commit: thread "t1" has no commit 9`},
 		"namespace": {second(g.State(ctx, checkpoint.Key{Thread: "t1", Namespace: "x"}, 0)), graph.ErrUnknownThread, `no such namespace: thread "t1", namespace "x"`},
 		"thread":    {second(g.State(ctx, checkpoint.Key{Thread: "t2"}, 0)), graph.ErrUnknownThread, `no such thread: "t2"`},
 		"patch":     {edit("", func(*world) (graph.Command, error) { return fail() }), errBoom, `graph "polite": an edit: step`},
 		"end":       {edit(graph.End, func(*world) (graph.Command, error) { return fail() }), errBoom, `graph "polite": an edit: step`},
-		"edit":      {edit("nobody", nil), graph.ErrEdit, `graph "polite": thread "t1": graph: bad edit: "nobody" is not a node`},
+		"edit":      {edit("unknown", nil), graph.ErrEdit, `graph "polite": thread "t1": graph: bad edit: "unknown" is not a node`},
 		"start":     {edit(graph.Start, func(*world) (graph.Command, error) { return graph.Goto("a"), nil }), graph.ErrEdit, `thread "t1"`},
 	} {
-		if !errors.Is(c.err, c.kind) || !strings.Contains(c.err.Error(), c.says) || strings.Contains(c.err.Error(), `node ""`) {
-			t.Errorf("%s: got %v, want one that says %s", name, c.err, c.says)
+		if !errors.Is(c.err, c.kind) || !strings.Contains(c.err.Error(), c.text) || strings.Contains(c.err.Error(), `node ""`) {
+			t.Errorf("%s: got %v, want one that has %s", name, c.err, c.text)
 		}
 	}
 	b := graph.New[world]("typed")
@@ -81,7 +81,7 @@ func TestErrorsSayWhatIsMissingAndWhere(t *testing.T) {
 
 func second[A, B any](_ A, _ B, err error) error { return err }
 
-func TestAnEdgeToEndCountsForTheProgram(t *testing.T) {
+func TestProgram_EdgeToEndCounts(t *testing.T) {
 	programOf := func(ends bool) string {
 		cfg := stored()
 		b := graph.New[world]("ends")

@@ -21,7 +21,7 @@ type board struct {
 	Log state.List[int]  `json:"log"`
 }
 
-func TestTwoWritersOfAStepConflictUnlessTheChannelTakesBoth(t *testing.T) {
+func TestWriters_TwoOfAStepConflictUnlessTheChannelTakesBoth(t *testing.T) {
 	build2 := func(write func(s *board, n int)) *graph.Graph[board] {
 		b := graph.New[board]("two in, two out")
 		for i, name := range []string{"a", "b"} {
@@ -41,7 +41,7 @@ func TestTwoWritersOfAStepConflictUnlessTheChannelTakesBoth(t *testing.T) {
 	}
 }
 
-func TestABranchAfterTwoSendsLeadsToOneTask(t *testing.T) {
+func TestBranch_AfterTwoSendsLeadsToOneTask(t *testing.T) {
 	b := graph.New[world]("sends")
 	b.Node("start", goes("start", graph.Send("w", 1).Send("w", 2), "w"))
 	b.Node("w", graph.Worker(func(_ context.Context, s *world, n int) error {
@@ -55,9 +55,9 @@ func TestABranchAfterTwoSendsLeadsToOneTask(t *testing.T) {
 	logged(t, invoke(t, build(t, b, graph.Config{}), "", graph.Done), "start w1 w2 after")
 }
 
-// What a node writes to one field in several calls is reduced in order. The event tells
-// what was added as one list, and the history that the node wrote the field.
-func TestOneNodeMayWriteAFieldSeveralTimes(t *testing.T) {
+// What a node writes to one field in several calls is reduced in order. The event
+// has all additions as one list, and the history records that the node wrote the field.
+func TestNode_MayWriteAFieldSeveralTimes(t *testing.T) {
 	cfg := stored()
 	g := build(t, parallel(map[string]graph.Node[world]{"a": graph.Func(func(_ context.Context, s *world) error {
 		s.Log.Append("1")
@@ -75,20 +75,20 @@ func TestOneNodeMayWriteAFieldSeveralTimes(t *testing.T) {
 		}
 	}
 	if want := `{"count":42,"log":["1","2","3"],"name":"final"}`; strings.Join(wrote, " ") != want {
-		t.Errorf("the events tell %s, want %s", wrote, want)
+		t.Errorf("the events report %s, want %s", wrote, want)
 	}
 	if got := logAt(t, g, 2); got != "in 1 2 3" {
 		t.Errorf("the log is %q", got)
 	}
 	p, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1"})
 	if err != nil || len(p.Ran) != 1 || fmt.Sprint(p.Ran[0].Wrote) != "[name log count]" {
-		t.Errorf("the history tells %+v, %v", p.Ran, err)
+		t.Errorf("the history reports %+v, %v", p.Ran, err)
 	}
 }
 
 // Where LangGraph's nodes return a list of Commands, Weft's write one after the other and
 // return one Command that is made of several.
-func TestSeveralCommandsOfANodeAreOneInOrder(t *testing.T) {
+func TestCommands_OfOneNodeAreJoinedInOrder(t *testing.T) {
 	b := start(graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
 		var c graph.Command
 		for _, next := range []string{"c", "a"} {
@@ -105,7 +105,7 @@ wrote c {"log":["c"]}
 ended done [to c to a a c]`)
 }
 
-func TestANodeMayWriteGoAndSendAtOnce(t *testing.T) {
+func TestNode_MayWriteGotoAndSendAtOnce(t *testing.T) {
 	b := start(graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
 		s.Log.Append("before")
 		c := graph.Goto("b").Send("w", 7)
@@ -122,7 +122,7 @@ func TestANodeMayWriteGoAndSendAtOnce(t *testing.T) {
 	logged(t, invoke(t, build(t, b, graph.Config{}), "", graph.Done), "before after a b c w7")
 }
 
-func TestAnOverwriteReplacesWhatWasReduced(t *testing.T) {
+func TestOverwrite_ReplacesTheReducedValue(t *testing.T) {
 	for name, cfg := range map[string]graph.Config{"stored": stored(), "not stored": {}} {
 		t.Run(name, func(t *testing.T) {
 			b := graph.New[world]("overwrite")
@@ -158,7 +158,7 @@ func TestAnOverwriteReplacesWhatWasReduced(t *testing.T) {
 }
 
 // An input is folded onto the default, or onto what the thread holds, like any write.
-func TestTheInputGoesThroughTheReducers(t *testing.T) {
+func TestInput_UsesTheReducers(t *testing.T) {
 	g := build(t, parallel(map[string]graph.Node[world]{"a": logs("a")}), stored())
 	in := func() world {
 		return world{Log: state.ListOf("in"), Count: state.SumOf(2), Tries: state.SumOf(1), Seen: state.MapOf(map[string]int{"k": 1})}
@@ -175,7 +175,7 @@ func TestTheInputGoesThroughTheReducers(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatWasSetIsWritten(t *testing.T) {
+func TestWrites_OnlyOfFieldsThatWereSet(t *testing.T) {
 	b := graph.New[world]("set")
 	b.Node("a", graph.Func(func(_ context.Context, s *world) error {
 		s.Name.Set("") // a zero value that was set is a write
@@ -205,7 +205,7 @@ func TestOnlyWhatWasSetIsWritten(t *testing.T) {
 		}
 	}
 	if got, want := strings.Join(wrote, " "), `a{"count":0,"name":""} b{"other":"in!"}`; got != want {
-		t.Errorf("the events tell %s, want %s", got, want)
+		t.Errorf("the events report %s, want %s", got, want)
 	}
 }
 
@@ -215,9 +215,9 @@ type handle struct {
 	Lines state.List[string]      `json:"lines"`
 }
 
-// A payload is a value of its own: nothing in it is taken for a field of the state, so all
-// of it is stored, and what must not be is left to a field that is never stored.
-func TestAnUntrackedFieldReachesTheWorkerAndNoStore(t *testing.T) {
+// A payload is a value of its own: nothing in it is a field of the state, so all of it is stored.
+// Data that must not be stored belongs into an untracked field.
+func TestUntracked_ReachesTheWorkerAndNoStore(t *testing.T) {
 	type item struct {
 		File string `json:"file"`
 		N    int    `json:"n"`

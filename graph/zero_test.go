@@ -69,7 +69,7 @@ func TestZeroGraph_IsNotCompiled(t *testing.T) {
 	}
 }
 
-func TestAZeroGraphIsNoChild(t *testing.T) {
+func TestZeroGraph_IsNoChild(t *testing.T) {
 	var none graph.Graph[world]
 	b := graph.New[world]("parent")
 	b.Node("inline", graph.Inline(&none))
@@ -86,7 +86,7 @@ func TestAZeroGraphIsNoChild(t *testing.T) {
 	}
 }
 
-func TestTheZeroBuilderIsAGraphWithoutAName(t *testing.T) {
+func TestZeroBuilder_IsAGraphWithoutAName(t *testing.T) {
 	var b graph.Builder[world]
 	line(&b, "a")
 	b.At("here").Defer("a")
@@ -113,7 +113,7 @@ func TestTheZeroBuilderIsAGraphWithoutAName(t *testing.T) {
 	}
 }
 
-func TestOtherZeroValuesDoNotPanic(t *testing.T) {
+func TestZeroValues_DoNotPanic(t *testing.T) {
 	var l graph.Handle[world]
 	_, err := l.Wait()
 	is(t, err, graph.ErrNotCompiled)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestFileReadsByItsEnding(t *testing.T) {
+func TestFile_ReadsByItsEnding(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.txt", "héllo\n")
 	write(t, dir, "sub/b.json", `{"n": 9007199254740993, "f": 1.5, "l": [1, null]}`)
@@ -56,7 +56,7 @@ func TestFile_ReportsWhatItCannotRead(t *testing.T) {
 	fails(t, dir, `file: {read: big.txt}`, `it is larger than 16 MiB`)
 }
 
-func TestFileStaysInItsFolders(t *testing.T) {
+func TestFile_StaysInItsFolders(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
 	write(t, outside, "secret.txt", "secret")
 	for name, target := range map[string]string{
@@ -85,7 +85,7 @@ func TestFileStaysInItsFolders(t *testing.T) {
 	}
 }
 
-func TestFileFollowsNoLinkForItsFolder(t *testing.T) {
+func TestFile_FollowsNoLinkForItsFolder(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(dir, "out")); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestFileFollowsNoLinkForItsFolder(t *testing.T) {
 	}
 }
 
-func TestFileWritesAllOrNothing(t *testing.T) {
+func TestFile_WritesAllOrNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out", "a", "b", "report.md")
 	for _, text := range []string{"one", "two", ""} {

@@ -82,7 +82,7 @@ http: {url: "`+url+`/echo", json: {n: "${{ state.n }}", big: 9007199254740993}, 
 	}
 }
 
-func TestHTTPDropsNothingThatItCannotSend(t *testing.T) {
+func TestHTTP_UnsendableQueriesAndHeadersAreErrors(t *testing.T) {
 	url, calls := server(t)
 	for node, want := range map[string]string{
 		`/echo?b=%zz", query: {a: 1}`:                  "the query of the url cannot be read",
@@ -102,7 +102,7 @@ func TestHTTPDropsNothingThatItCannotSend(t *testing.T) {
 	}
 }
 
-func TestHTTPRefusesPrivateAddresses(t *testing.T) {
+func TestHTTP_RefusesPrivateAddresses(t *testing.T) {
 	url, calls := server(t)
 	port := url[strings.LastIndex(url, ":"):]
 	for _, host := range []string{
@@ -120,7 +120,7 @@ func TestHTTPRefusesPrivateAddresses(t *testing.T) {
 	}
 }
 
-func TestHTTPFollowsFewRedirects(t *testing.T) {
+func TestHTTP_FollowsFewRedirects(t *testing.T) {
 	url, _ := server(t)
 	v, err := do(t, t.TempDir(), `http: {url: "`+url+`/hop`+strings.Repeat("/x", 6)+`", allow_private: true}`)
 	if err != nil {
@@ -149,7 +149,7 @@ func TestHTTP_ReportsUnexpectedResponses(t *testing.T) {
 	}
 }
 
-func TestHTTPIsRetriedWhenTheServerIsBusy(t *testing.T) {
+func TestHTTP_RetriesABusyServer(t *testing.T) {
 	url, calls := server(t)
 	v, err := do(t, t.TempDir(), `
 http: {url: "`+url+`/flaky", allow_private: true}

@@ -27,7 +27,7 @@ nodes:
   b: {llm: {prompt: An article, answer: Article}, output: {title: "${{ result.answer.title }}", words: "${{ result.answer.words }}"}, next: END}
 `
 
-func TestAModelAnswersInTextAndInATypeOfTheFile(t *testing.T) {
+func TestModel_AnswersInTextAndInATypeOfTheFile(t *testing.T) {
 	w, err := prompted(t, prompts, map[string]model.Model{"small": model.Script(
 		model.Say("Hello to you"), model.Say(`{"words": 1}`), model.Say(`{"title": "T"}`),
 	)})
@@ -52,7 +52,7 @@ func TestAModelAnswersInTextAndInATypeOfTheFile(t *testing.T) {
 	}
 }
 
-func TestATypedAnswerIsAValueOfItsType(t *testing.T) {
+func TestModel_TypedAnswerIsAValueOfItsType(t *testing.T) {
 	w, err := prompted(t, prompts, map[string]model.Model{"small": model.Script(
 		model.Say("Hello"), model.Say(`{"words": 1}`), model.Say(`{"title": "T"}`),
 	)})
@@ -94,7 +94,7 @@ nodes:
 	}
 }
 
-func TestAFailureOfAModelHasItsCode(t *testing.T) {
+func TestModel_FailureHasItsCode(t *testing.T) {
 	w, err := prompted(t, `
 version: 1
 state: {why: string}

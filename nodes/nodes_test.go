@@ -81,7 +81,7 @@ func TestToolNode_ComputedArguments(t *testing.T) {
 	fails(t, t.TempDir(), `file: {read: "${{ state.n > 7 ? 'x' : '' }}"}`, "the name of the file is empty")
 }
 
-func TestWaitTakesItsTime(t *testing.T) {
+func TestWait_TakesItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		gives(t, t.TempDir(), `wait: {for: "${{ state.n }}m"}`, "null")
@@ -91,7 +91,7 @@ func TestWaitTakesItsTime(t *testing.T) {
 	})
 }
 
-func TestWaitEndsWithItsContext(t *testing.T) {
+func TestWait_EndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cause := errors.New("enough")
 	cancel(cause)
@@ -100,7 +100,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestFailEndsTheRun(t *testing.T) {
+func TestFail_EndsTheRun(t *testing.T) {
 	err := fails(t, t.TempDir(), `fail: {code: none, message: "nothing for ${{ state.n }}"}`, `in.yaml:5:5: none: nothing for 7`)
 	var f *nodes.FailError
 	if !errors.As(err, &f) || *f != (nodes.FailError{Code: "none", Message: "nothing for 7"}) {
@@ -108,7 +108,7 @@ func TestFailEndsTheRun(t *testing.T) {
 	}
 }
 
-func TestApprovalShowsWhatItAsksAbout(t *testing.T) {
+func TestApproval_ShowsItsSubject(t *testing.T) {
 	w, err := workflow.Parse("in.yaml", []byte(`
 version: 1
 state: {ok: bool}

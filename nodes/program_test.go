@@ -142,7 +142,7 @@ func TestAgentNode_StreamsItsAnswer(t *testing.T) {
 	}
 }
 
-func TestAnAgentMayOnlyUseTheToolsThatTheFileNames(t *testing.T) {
+func TestAgent_UsesOnlyTheToolsOfTheFile(t *testing.T) {
 	paid := 0
 	m := model.Script(model.Ask(message.Call{ID: "c1", Name: "lookup", Arguments: []byte(`{"id":"A"}`)}), model.Say("no"))
 	w, g := program(t, "version: 1\nnodes:\n  a: {agent: {prompt: x, tools: [refund]}, next: END}\n",
@@ -186,7 +186,7 @@ nodes:
     next: END
 `
 
-func TestAToolOfAFileRunsWhenAPersonHasPermittedIt(t *testing.T) {
+func TestTool_OfAFileRunsAfterApproval(t *testing.T) {
 	for say, want := range map[string]string{"approve": "paid back A-17", "reject": ""} {
 		paid := 0
 		w, g := program(t, toolFile, nodes.Program{Tools: toolsOf(t, &paid)})
@@ -201,7 +201,7 @@ func TestAToolOfAFileRunsWhenAPersonHasPermittedIt(t *testing.T) {
 	}
 }
 
-func TestAToolThatAPersonAnswersGivesTheAnswer(t *testing.T) {
+func TestTool_AnsweredByAPersonReturnsTheAnswer(t *testing.T) {
 	paid := 0
 	w, g := program(t, "version: 1\nstate: {text: string}\nnodes:\n  a: {tool: {name: ask, args: {id: x}}, output: {text: \"${{ result.text }}\"}, next: END}\n",
 		nodes.Program{Tools: toolsOf(t, &paid)})
@@ -211,7 +211,7 @@ func TestAToolThatAPersonAnswersGivesTheAnswer(t *testing.T) {
 	}
 }
 
-func TestAToolThatFailsFailsItsNodeOnceWithACode(t *testing.T) {
+func TestTool_FailureFailsItsNodeOnceWithACode(t *testing.T) {
 	paid := 0
 	w, g := program(t, `
 version: 1
@@ -300,7 +300,7 @@ func TestCapabilityNode_GetsItsInputsAndAsksForApproval(t *testing.T) {
 	}
 }
 
-func TestAPlanOfAFileRunsTheCapabilitiesItIsMadeOf(t *testing.T) {
+func TestPlan_OfAFileRunsItsCapabilities(t *testing.T) {
 	w, g := program(t, `
 version: 1
 state: {known: context, steps: list<string>, text: string}

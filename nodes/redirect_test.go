@@ -48,10 +48,10 @@ func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
 func ignore(*http.Request) {}
 
-// TestHTTPRedirectsToPrivateAddressesAreRefused tests redirects from a public server to the
+// TestHTTPRedirect_ToPrivateAddressesIsRefused tests redirects from a public server to the
 // metadata of a cloud, to this machine and to a private network. They are by address, by name, and
 // through another public server.
-func TestHTTPRedirectsToPrivateAddressesAreRefused(t *testing.T) {
+func TestHTTPRedirect_ToPrivateAddressesIsRefused(t *testing.T) {
 	inside, reached := outskirts(t, ignore)
 	port := inside[strings.LastIndex(inside, ":"):]
 	for _, to := range []string{
@@ -84,8 +84,8 @@ func TestHTTP_AllowsPrivateAddressesIfConfigured(t *testing.T) {
 	}
 }
 
-// TestHTTPBodiesAndHeadersAreCapped requests an endless body and headers of 3 MB.
-func TestHTTPBodiesAndHeadersAreCapped(t *testing.T) {
+// TestHTTP_BodiesAndHeadersAreCapped requests an endless body and headers of 3 MB.
+func TestHTTP_BodiesAndHeadersAreCapped(t *testing.T) {
 	outskirts(t, ignore)
 	fails(t, t.TempDir(), `http: {url: "http://public.example/endless"}`, "/endless: the body is larger than 2097152 bytes")
 	fails(t, t.TempDir(), `http: {url: "http://public.example/endless", max_body: 1KiB}`, "/endless: the body is larger than 1024 bytes")

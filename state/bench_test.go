@@ -17,7 +17,7 @@ func step[C any, P pointer[C]](run *C, view *C, writes []state.Channel, node fun
 	}
 }
 
-func TestScalarStepsDoNotAllocate(t *testing.T) {
+func TestScalars_StepsDoNotAllocate(t *testing.T) {
 	writes := make([]state.Channel, 1)
 	var sum, sumView state.Sum[int]
 	zero(t, "Sum", func() { step(&sum, &sumView, writes, func(s *state.Sum[int]) { s.Add(1) }) })

@@ -23,7 +23,7 @@ func check(t *testing.T, law func(*rapid.T, subject)) {
 
 func pick(t *rapid.T, all []version) version { return rapid.SampledFrom(all).Draw(t, "version") }
 
-func TestSilenceIsNoWrite(t *testing.T) {
+func TestWrite_SilenceIsNone(t *testing.T) {
 	check(t, func(t *rapid.T, s subject) {
 		for _, v := range s.history(t) {
 			if s.copy(v.Channel).Wrote() {
@@ -33,7 +33,7 @@ func TestSilenceIsNoWrite(t *testing.T) {
 	})
 }
 
-func TestMergeChangesNothingThatAnotherTaskHolds(t *testing.T) {
+func TestMerge_ChangesNothingThatAnotherTaskHolds(t *testing.T) {
 	check(t, func(t *rapid.T, s subject) {
 		for i, v := range s.history(t) {
 			if got := encode(t, v.Channel); got != v.bytes {
@@ -46,7 +46,7 @@ func TestMergeChangesNothingThatAnotherTaskHolds(t *testing.T) {
 // sameStep is what a ContextData notes of writes that met in one step.
 var sameStep = regexp.MustCompile(`,"replaced":\[[^]]*\]|"_meta":\{"replaced":\[[^]]*\]\},?`)
 
-func TestWritesLandInTheOrderGiven(t *testing.T) {
+func TestWrites_AreAppliedInTheOrderGiven(t *testing.T) {
 	check(t, func(t *rapid.T, s subject) {
 		c := pick(t, s.history(t))
 		together, apart := s.copy(c.Channel), s.copy(c.Channel)
@@ -64,7 +64,7 @@ func TestWritesLandInTheOrderGiven(t *testing.T) {
 	})
 }
 
-func TestOverwriteWinsItsStep(t *testing.T) {
+func TestOverwrite_WinsItsStep(t *testing.T) {
 	check(t, func(t *rapid.T, s subject) {
 		if s.over == nil {
 			return
@@ -109,7 +109,7 @@ func mustFold(t *rapid.T, c state.Channel, writes ...state.Channel) {
 	}
 }
 
-func TestTwoWritesOfASingleChannelConflict(t *testing.T) {
+func TestValue_TwoWritesOfAStepConflict(t *testing.T) {
 	check(t, func(t *rapid.T, s subject) {
 		a, b := s.fresh(), s.fresh()
 		s.write(t, a)
@@ -122,7 +122,7 @@ func TestTwoWritesOfASingleChannelConflict(t *testing.T) {
 	})
 }
 
-func TestTaskReadsItsOwnWrites(t *testing.T) {
+func TestTask_ReadsItsOwnWrites(t *testing.T) {
 	check(t, func(t *rapid.T, s subject) {
 		c := pick(t, s.history(t))
 		w := s.copy(c.Channel)
@@ -143,7 +143,7 @@ func TestTaskReadsItsOwnWrites(t *testing.T) {
 	})
 }
 
-func TestStoredValueComesBack(t *testing.T) {
+func TestValue_StoredRoundTrip(t *testing.T) {
 	check(t, func(t *rapid.T, s subject) {
 		c := pick(t, s.history(t))
 		back := s.fresh()
@@ -163,7 +163,7 @@ func TestStoredValueComesBack(t *testing.T) {
 	})
 }
 
-func TestStoredWritesComeBack(t *testing.T) {
+func TestWrites_StoredRoundTrip(t *testing.T) {
 	check(t, func(t *rapid.T, s subject) {
 		c := pick(t, s.history(t))
 		writes := s.views(t, c.Channel)
@@ -191,7 +191,7 @@ func TestStoredWritesComeBack(t *testing.T) {
 	})
 }
 
-func TestDifferenceLeadsFromOneVersionToAnother(t *testing.T) {
+func TestDifference_LeadsFromOneVersionToAnother(t *testing.T) {
 	check(t, func(t *rapid.T, s subject) {
 		all := s.history(t)
 		then, now := pick(t, all), pick(t, all)
@@ -218,9 +218,9 @@ func TestDifferenceLeadsFromOneVersionToAnother(t *testing.T) {
 	})
 }
 
-// TestForksAreIndependent lets two runs grow one past at the same time; it is
+// TestForks_AreIndependent lets two runs grow one past at the same time; it is
 // meant for the race detector.
-func TestForksAreIndependent(t *testing.T) {
+func TestForks_AreIndependent(t *testing.T) {
 	check(t, func(t *rapid.T, s subject) {
 		past := pick(t, s.history(t))
 		writes := s.views(t, past.Channel)

@@ -54,7 +54,7 @@ func restored[C any, P pointer[C]](t *testing.T, c P) P {
 }
 
 // Lookup distinguishes an unset Value from a zero one. Get returns the zero value for both.
-func TestAnUnsetValueIsDistinguishedAndTwoWritesConflict(t *testing.T) {
+func TestValue_UnsetIsDistinctAndTwoWritesConflict(t *testing.T) {
 	var v state.Value[int]
 	if n, ok := v.Lookup(); n != 0 || ok || v.Get() != 0 {
 		t.Errorf("an unset value is %d, %t", n, ok)
@@ -79,7 +79,7 @@ func TestAnUnsetValueIsDistinguishedAndTwoWritesConflict(t *testing.T) {
 }
 
 // A Topic lives for the next step; what accumulates is a List. Both come back from a store.
-func TestATopicLastsOneStepAndAListAccumulates(t *testing.T) {
+func TestTopic_LastsOneStepAndAListAccumulates(t *testing.T) {
 	var topic state.Topic[string]
 	var list state.List[string]
 	publish := func(words ...string) func(*state.Topic[string]) {
@@ -113,7 +113,7 @@ func TestATopicLastsOneStepAndAListAccumulates(t *testing.T) {
 	}
 }
 
-func TestASumStartsAtZeroAndComesBackFromAStore(t *testing.T) {
+func TestSum_StartsAtZeroAndIsStored(t *testing.T) {
 	var sum state.Sum[int]
 	if sum.Get() != 0 {
 		t.Errorf("an unwritten sum is %d", sum.Get())
@@ -132,7 +132,7 @@ func TestASumStartsAtZeroAndComesBackFromAStore(t *testing.T) {
 }
 
 // An Untracked, unlike an Ephemeral, keeps its value over steps without writes.
-func TestAnUntrackedValueIsNeverStored(t *testing.T) {
+func TestUntracked_IsNeverStored(t *testing.T) {
 	var u state.Untracked[string]
 	stepped(t, &u, func(u *state.Untracked[string]) { u.Set("here") })
 	stepped(t, &u)
@@ -149,7 +149,7 @@ func TestAnUntrackedValueIsNeverStored(t *testing.T) {
 
 // An Overwrite is a method and a flag beside the stored write, so no value is ever taken
 // for one: LangGraph's wire forms are data like any other.
-func TestAValueThatLooksLikeAnOverwriteIsData(t *testing.T) {
+func TestValue_ThatLooksLikeAnOverwriteIsData(t *testing.T) {
 	forms := []string{`{"__overwrite__":["x"]}`, `{"value":["x"],"type":"__overwrite__"}`}
 	var list state.List[json.RawMessage]
 	for _, f := range append(forms, `{"__overwrite__":1,"more":2}`) {

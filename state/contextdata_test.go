@@ -45,7 +45,7 @@ func entry(n int, by string) state.ContextEntry {
 	return e
 }
 
-func TestContextDataIsADocumentOfThreeLevels(t *testing.T) {
+func TestContextData_IsADocumentOfThreeLevels(t *testing.T) {
 	var c state.ContextData
 	must(t, c.Put("PV", "beam", state.ContextEntry{
 		Fields: ` {"pvs" : ["SR:C01"], "n": 1.50} `,
@@ -76,7 +76,7 @@ func TestContextDataIsADocumentOfThreeLevels(t *testing.T) {
 	}
 }
 
-func TestContextDataRefusesWhatItCannotKeep(t *testing.T) {
+func TestContextData_RefusesWhatItCannotStore(t *testing.T) {
 	for _, tt := range []struct {
 		typ, key, fields string
 		want             error
@@ -109,7 +109,7 @@ func TestContextDataRefusesWhatItCannotKeep(t *testing.T) {
 	}
 }
 
-func TestNullsInADocumentAreTombstones(t *testing.T) {
+func TestContextData_NullsInADocumentAreTombstones(t *testing.T) {
 	c := knowing(t, `{"A":{"k":{"n":1},"l":{"n":2}},"B":{"k":{}},"C":{"k":{}}}`)
 	for _, tt := range []struct{ doc, want string }{
 		{`null`, `{"A":{"k":{"n":1},"l":{"n":2}},"B":{"k":{}},"C":{"k":{}}}`},
@@ -125,7 +125,7 @@ func TestNullsInADocumentAreTombstones(t *testing.T) {
 	}
 }
 
-func TestSiblingsThatWriteOneEntryAreReported(t *testing.T) {
+func TestContextData_SiblingsThatWriteOneEntryConflict(t *testing.T) {
 	base := knowing(t, `{"A":{"old":{"n":0}}}`)
 	a, b, c := base, base, base
 	must(t, a.Put("A", "k", entry(1, "find")))
@@ -143,7 +143,7 @@ func TestSiblingsThatWriteOneEntryAreReported(t *testing.T) {
 	}
 }
 
-func TestPuttingWhatIsThereChangesNothing(t *testing.T) {
+func TestContextData_EqualPutChangesNothing(t *testing.T) {
 	base := knowing(t, `{"A":{"k":{"n":1,"_meta":{"capability":"find"}}}}`)
 	before, again := base, knowing(t, base.String())
 	must(t, json.Unmarshal([]byte(base.String()), &again))
@@ -155,7 +155,7 @@ func TestPuttingWhatIsThereChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAContextKeepsItsBytesThroughAnyDocument(t *testing.T) {
+func TestContextData_KeepsItsBytesThroughAnyDocument(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c, back state.ContextData
 		for range rapid.IntRange(0, 9).Draw(t, "writes") {

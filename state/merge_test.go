@@ -8,8 +8,8 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// TestTwoTasksOfOneStep checks the result of two writes in one step for each channel.
-func TestTwoTasksOfOneStep(t *testing.T) {
+// TestTasks_TwoOfOneStep checks the result of two writes in one step for each channel.
+func TestTasks_TwoOfOneStep(t *testing.T) {
 	t.Run("Latest", func(t *testing.T) {
 		twoTasks(t, state.LatestOf("old"), func(c *state.Latest[string]) { c.Set("a") },
 			func(c *state.Latest[string]) { c.Set("b") }, `"b"`)
@@ -84,7 +84,7 @@ func twoTasks[C any, P pointer[C]](t *testing.T, input C, one, two func(P), want
 	}
 }
 
-func TestConflictNamesTheWrites(t *testing.T) {
+func TestConflict_NamesTheWrites(t *testing.T) {
 	a, b := state.Of(1), state.Of(2)
 	var run state.Value[int]
 	var conflict *state.ConflictError
@@ -102,7 +102,7 @@ func TestConflictNamesTheWrites(t *testing.T) {
 	}
 }
 
-func TestExpiredValueIsGone(t *testing.T) {
+func TestValue_ExpiredIsGone(t *testing.T) {
 	var word state.Ephemeral[string]
 	var topic state.Topic[string]
 	oneWord, oneMessage := state.EphemeralOf("x"), state.TopicOf("x")
@@ -125,9 +125,9 @@ func TestExpiredValueIsGone(t *testing.T) {
 	}
 }
 
-// TestWritingWhileReading: an iteration shows what was there when it began, so a
+// TestCollections_WriteWhileReading: an iteration shows what was there when it began, so a
 // task may write to what it ranges over.
-func TestWritingWhileReading(t *testing.T) {
+func TestCollections_WriteWhileReading(t *testing.T) {
 	list, topic := state.ListOf(1, 2), state.TopicOf(1, 2)
 	m, set := state.MapOf(map[int]int{1: 1, 2: 2}), state.SetOf(1, 2)
 	for _, v := range list.All() {
@@ -147,7 +147,7 @@ func TestWritingWhileReading(t *testing.T) {
 	}
 }
 
-func TestReadsOfCollections(t *testing.T) {
+func TestCollections_Reads(t *testing.T) {
 	m := state.MapOf(map[string]int{"b": 2, "a": 1})
 	m.Delete("none")
 	if v, ok := m.Lookup("none"); v != 0 || ok || m.Get("a") != 1 || !m.Has("b") || m.Len() != 2 {
@@ -167,7 +167,7 @@ func TestReadsOfCollections(t *testing.T) {
 	}
 }
 
-func TestJSONIsAWrite(t *testing.T) {
+func TestJSON_IsAWrite(t *testing.T) {
 	for _, tt := range []struct {
 		field          state.Channeler
 		in, want, typo string
@@ -195,7 +195,7 @@ func TestJSONIsAWrite(t *testing.T) {
 	}
 }
 
-func TestMaxAndMinMeetTheirBase(t *testing.T) {
+func TestMaxAndMin_KeepTheirBase(t *testing.T) {
 	run, in := state.Max[int]{}, state.MaxOf(5)
 	if _, ok := run.Lookup(); ok || run.Get() != 0 {
 		t.Error("a Max that was never offered anything is unset")

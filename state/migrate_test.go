@@ -18,7 +18,7 @@ type versioned struct {
 	} `json:"group" weft:"turn"`
 }
 
-func TestTagsGiveVersionsAndFormerNames(t *testing.T) {
+func TestTags_HaveVersionsAndFormerNames(t *testing.T) {
 	s, err := state.SchemaOf[versioned]()
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestTagsGiveVersionsAndFormerNames(t *testing.T) {
 	}
 }
 
-func TestBadVersionsAndNamesAreReported(t *testing.T) {
+func TestTags_BadVersionsAndNamesAreReported(t *testing.T) {
 	_, err := state.SchemaOf[struct {
 		A state.Value[int] `weft:"version=0"`
 		B state.Value[int] `weft:"version=two"`
@@ -76,7 +76,7 @@ func TestBadVersionsAndNamesAreReported(t *testing.T) {
 	}
 }
 
-func TestMigrationsMustFitTheSchema(t *testing.T) {
+func TestMigrations_MustFitTheSchema(t *testing.T) {
 	keep := func(_ int, old json.RawMessage) (json.RawMessage, error) { return old, nil }
 	s, err := state.SchemaOf[versioned]()
 	if err != nil {
@@ -100,7 +100,7 @@ func TestMigrationsMustFitTheSchema(t *testing.T) {
 	}
 }
 
-func TestStoredPiecesArePutTogetherWithoutTheirTypes(t *testing.T) {
+func TestPieces_AreJoinedWithoutTheirTypes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind   state.Kind
 		pieces []string

@@ -9,7 +9,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-func TestOnceRefusesASecondWriteInAnyStep(t *testing.T) {
+func TestOnce_RefusesASecondWriteInAnyStep(t *testing.T) {
 	var c state.Once[string]
 	first := c
 	first.Set("a")
@@ -35,7 +35,7 @@ func TestOnceRefusesASecondWriteInAnyStep(t *testing.T) {
 	}
 }
 
-func TestOnceTakesNoDefault(t *testing.T) {
+func TestOnce_TakesNoDefault(t *testing.T) {
 	type S struct {
 		Name state.Once[string] `json:"name" weft:"default=\"x\""`
 	}
@@ -44,7 +44,7 @@ func TestOnceTakesNoDefault(t *testing.T) {
 	}
 }
 
-func TestStackPutsTheLastWriteInFront(t *testing.T) {
+func TestStack_LastWriteComesFirst(t *testing.T) {
 	s := state.Stack[int]{}
 	fold := func(items ...[]int) {
 		t.Helper()
@@ -76,7 +76,7 @@ func TestStackPutsTheLastWriteInFront(t *testing.T) {
 	}
 }
 
-func TestDeepMergeIsAMergePatch(t *testing.T) {
+func TestDeepMerge_IsAMergePatch(t *testing.T) {
 	for _, c := range []struct{ target, patch, want string }{ // the examples of RFC 7396 that are objects
 		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
 		{`{"a":"b"}`, `{"b":"c"}`, `{"a":"b","b":"c"}`},
@@ -103,7 +103,7 @@ func TestDeepMergeIsAMergePatch(t *testing.T) {
 
 // A task's writes wait in the store while another of its step asks: what is wrong with them
 // stays wrong.
-func TestASecondWriteOfAOnceIsNotForgottenInTheStore(t *testing.T) {
+func TestOnce_SecondWriteIsDetectedAfterAStore(t *testing.T) {
 	var c state.Once[string]
 	view := c
 	view.Set("x")
@@ -123,7 +123,7 @@ func TestASecondWriteOfAOnceIsNotForgottenInTheStore(t *testing.T) {
 }
 
 // A patch that contains itself would use up the stack, which nothing can recover from.
-func TestAPatchThatContainsItselfIsAPanicOfItsNode(t *testing.T) {
+func TestDeepMerge_PatchThatContainsItselfPanicsInItsNode(t *testing.T) {
 	patch := map[string]any{}
 	patch["self"] = patch
 	defer func() {

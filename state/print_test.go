@@ -7,7 +7,7 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-func TestAStatePrintsItsValues(t *testing.T) {
+func TestState_PrintsItsValues(t *testing.T) {
 	s := struct {
 		A state.Value[string]
 		B state.List[int]

@@ -39,7 +39,7 @@ type report struct {
 
 type Inner struct{ Error state.Latest[string] }
 
-func TestGroupsFlattenToPrefixedNames(t *testing.T) {
+func TestGroups_FlattenToPrefixedNames(t *testing.T) {
 	s := mustSchema[report](t)
 	var got []string
 	for _, f := range s.Fields() {
@@ -61,7 +61,7 @@ func TestGroupsFlattenToPrefixedNames(t *testing.T) {
 	}
 }
 
-func TestNewHasDefaultsAndBlankHasNone(t *testing.T) {
+func TestNew_HasDefaultsAndBlankHasNone(t *testing.T) {
 	s := mustSchema[report](t)
 	full := `{"log":[],"task_done":["start"],"rounds":2,"pending":[1,3]}`
 	if got := mustEncode(t, s, s.New()); got != full {
@@ -87,7 +87,7 @@ func mustEncode(t testing.TB, s *state.Schema, v state.View) string {
 	return string(data)
 }
 
-func TestResetReturnsToTheDefault(t *testing.T) {
+func TestReset_ReturnsToTheDefault(t *testing.T) {
 	s := mustSchema[report](t)
 	v := s.New()
 	r := v.State.(*report)
@@ -103,9 +103,9 @@ func TestResetReturnsToTheDefault(t *testing.T) {
 	}
 }
 
-// TestDifferenceAcrossAReset: after a reset a list may be longer than before and
+// TestDifference_AcrossAReset: after a reset a list may be longer than before and
 // yet not have grown out of it.
-func TestDifferenceAcrossAReset(t *testing.T) {
+func TestDifference_AcrossAReset(t *testing.T) {
 	s := mustSchema[report](t)
 	i, _ := s.Index("task_done")
 	run, before := s.New(), s.New()
@@ -127,7 +127,7 @@ func TestDifferenceAcrossAReset(t *testing.T) {
 }
 
 // Requirement: Unknown names are errors
-func TestDecodeReportsEveryMistake(t *testing.T) {
+func TestDecode_ReportsEveryMistake(t *testing.T) {
 	s := mustSchema[report](t)
 	v := s.New()
 	err := s.Decode(v, []byte(`{"rounds":"x","nope":1,"task_current":"go","Nope":2}`))
@@ -144,7 +144,7 @@ func TestDecodeReportsEveryMistake(t *testing.T) {
 	}
 }
 
-func TestDecodeMergesAndEncodeIsDeterministic(t *testing.T) {
+func TestDecode_MergesAndEncodeIsDeterministic(t *testing.T) {
 	s := mustSchema[report](t)
 	v := s.New()
 	if err := s.Decode(v, []byte(`{"rounds":3,"pending":[9,2],"task_done":["x"],"task_current":"c","log":null}`)); err != nil {
@@ -158,7 +158,7 @@ func TestDecodeMergesAndEncodeIsDeterministic(t *testing.T) {
 	}
 }
 
-func TestNullIsNoValue(t *testing.T) {
+func TestNull_IsNoValue(t *testing.T) {
 	var v state.Value[bool]
 	v.Set(true)
 	if err := json.Unmarshal([]byte("null"), &v); err != nil {
@@ -215,7 +215,7 @@ type mistaken struct {
 	Iface    state.Value[error]
 }
 
-func TestSchemaReportsEveryMistake(t *testing.T) {
+func TestSchema_ReportsEveryMistake(t *testing.T) {
 	_ = mistaken{}.hidden
 	_, err := state.SchemaOf[mistaken]()
 	var se *state.SchemaError
@@ -250,7 +250,7 @@ func TestSchemaReportsEveryMistake(t *testing.T) {
 	}
 }
 
-func TestDefaultMustFit(t *testing.T) {
+func TestDefault_MustFit(t *testing.T) {
 	type S struct {
 		N state.Sum[int] `weft:"default=\"two\""`
 	}
@@ -270,7 +270,7 @@ type strictChannel struct{ state.Channel }
 
 func (strictChannel) Fold([]state.Channel) error { return errors.New("never") }
 
-func TestOnlyOurOwnChannelsAreSafe(t *testing.T) {
+func TestChannels_OnlyOurOwnAreSafe(t *testing.T) {
 	if !mustSchema[report](t).Safe() {
 		t.Error("a struct of the channels of this package is safe")
 	}

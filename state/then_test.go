@@ -13,7 +13,7 @@ import (
 )
 
 // A write after a write, folded as one, comes to what the two come to one after the other.
-func TestThenIsOneWriteAfterTheOther(t *testing.T) {
+func TestThen_IsOneWriteAfterTheOther(t *testing.T) {
 	for _, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {

@@ -15,7 +15,7 @@ type grown struct {
 	m map[int]int
 }
 
-func TestTreeIsAMapWithAHistory(t *testing.T) {
+func TestTree_IsAMapWithAHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := []grown{{nil, map[int]int{}}}
 		for i := range rapid.IntRange(1, 60).Draw(t, "ops") {
@@ -77,7 +77,7 @@ func differ(t *rapid.T, a, b grown) {
 	}
 }
 
-func TestDiffSkipsWhatIsShared(t *testing.T) {
+func TestDiff_SkipsWhatIsShared(t *testing.T) {
 	keys := make([]int, 100_000)
 	for i := range keys {
 		keys[i] = i
@@ -92,7 +92,7 @@ func TestDiffSkipsWhatIsShared(t *testing.T) {
 	}
 }
 
-func TestVecCopiesOnlyForForks(t *testing.T) {
+func TestVec_CopiesOnlyForForks(t *testing.T) {
 	base := vecOf([]int{1, 2})
 	a := base.append([]int{3})
 	b := base.append([]int{4})

@@ -69,7 +69,7 @@ func want(t testing.TB, rule string, got []string, want ...string) {
 	}
 }
 
-func TestFactsAreRecalledByWordsWithTheirSources(t *testing.T) {
+func TestFacts_AreRecalledByWordsWithTheirSources(t *testing.T) {
 	e := engine(t, memory.Config{})
 	offload(t, e, ended("1", "Hi! I drink green tea. Do you like tea?\nMy dog is called Byron", "Thanks a lot, v1.5 works for me!"))
 	want(t, "the fact with most of the rarest words comes first", recall(t, e, "What is the dog called?"), "My dog is called Byron")
@@ -111,7 +111,7 @@ func TestOffload_TakesASessionOnce(t *testing.T) {
 	want(t, "each time it was said is one source, however often it was offered", sources, "1-0", "2-0", "2-1")
 }
 
-func TestFactsAreRecalledByMeaning(t *testing.T) {
+func TestFacts_AreRecalledByMeaning(t *testing.T) {
 	down := false
 	index := &longterm.Index{Store: new(longterm.Map), Dims: 2, Fields: []string{"text"}, Embed: func(_ context.Context, texts []string) (vectors [][]float32, err error) {
 		if down {
@@ -233,7 +233,7 @@ func stored(t *testing.T, s longterm.Store) map[string]string {
 	return values
 }
 
-func TestModelMayExtract(t *testing.T) {
+func TestExtract_ByAModel(t *testing.T) {
 	no := errors.New("no model")
 	fail := true
 	e := engine(t, memory.Config{Root: []string{"app", "people"}, Extract: func(_ context.Context, s session.Ended) ([]memory.Fact, error) {
@@ -254,7 +254,7 @@ func TestModelMayExtract(t *testing.T) {
 	}
 }
 
-func TestAnyNameIsAUser(t *testing.T) {
+func TestUser_AnyName(t *testing.T) {
 	e := engine(t, memory.Config{})
 	for _, user := range []string{strings.Repeat("long", 500), "a\x00b", "\xff"} {
 		s := ended("k"+fmt.Sprint(len(user)), "I drink green tea.")
@@ -277,7 +277,7 @@ func TestAnyNameIsAUser(t *testing.T) {
 	}
 }
 
-func TestSessionsRememberTheirUsers(t *testing.T) {
+func TestSessions_RememberTheirUsers(t *testing.T) {
 	now := noon
 	e := engine(t, memory.Config{})
 	m, err := session.New(session.Config{Store: new(document.Map), Engine: e, Now: func() time.Time { return now }})

@@ -18,7 +18,7 @@ func costs(in, out int) model.Answer {
 	return model.Answer{Text: "ok", Usage: &message.Usage{Input: in, Output: out}}
 }
 
-func TestALimitThatIsReachedIsAnError(t *testing.T) {
+func TestLimit_ReachedIsAnError(t *testing.T) {
 	prices := model.Prices{"m": {Input: 2, Output: 10}}
 	for name, tt := range map[string]struct {
 		budget model.Budget
@@ -60,7 +60,7 @@ func TestALimitThatIsReachedIsAnError(t *testing.T) {
 	}
 }
 
-func TestACallThatIsOutOfTimeIsStopped(t *testing.T) {
+func TestCall_OutOfTimeIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		meter := &model.Meter{Budget: model.Budget{Time: 5 * time.Second}}
 		limited := model.Limited(model.Script(model.Answer{Text: "a", Hang: true}), meter)
@@ -126,7 +126,7 @@ func TestMeter_EstimatesUnreportedTokens(t *testing.T) {
 	}
 }
 
-func TestMoneyWithoutAPriceIsRefused(t *testing.T) {
+func TestLimit_MoneyWithoutAPriceIsRefused(t *testing.T) {
 	m := model.Script(model.Say("a"))
 	limited := model.Limited(m, &model.Meter{Budget: model.Budget{Money: 1}, Prices: model.Prices{"known": {Input: 1}}})
 	if _, err := model.Generate(t.Context(), limited, model.Request{Model: "other"}); !errors.Is(err, model.ErrNoPrice) {

@@ -42,7 +42,7 @@ func offered(names ...string) (tools []model.Tool) {
 	return tools
 }
 
-func TestAnAnswerIsPutTogetherOfItsPieces(t *testing.T) {
+func TestAnswer_IsJoinedFromItsPieces(t *testing.T) {
 	m := chunks(nil,
 		model.Chunk{Reasoning: "hm"}, model.Chunk{Text: "one "}, model.Chunk{Text: "two", Model: "m-1"},
 		delta(0, "a", "find", `{"q":`), delta(1, "b", "list", ""), delta(0, "", "", `"x"}`),
@@ -61,7 +61,7 @@ func TestAnAnswerIsPutTogetherOfItsPieces(t *testing.T) {
 	}
 }
 
-func TestTheIDOfARequestNamesTheAnswerAndItsCalls(t *testing.T) {
+func TestRequestID_NamesTheAnswerAndItsCalls(t *testing.T) {
 	m := chunks(nil, delta(0, "x", "a", "{}"), delta(1, "x2", "b", "{}"), model.Chunk{Stop: model.StopCalls})
 	got, err := model.Generate(t.Context(), m, model.Request{ID: "m7", Tools: offered("a", "b")})
 	if err != nil {
@@ -72,7 +72,7 @@ func TestTheIDOfARequestNamesTheAnswerAndItsCalls(t *testing.T) {
 	}
 }
 
-func TestCallsWithoutTheirOwnIDsGetSome(t *testing.T) {
+func TestCalls_WithoutIDsGetSome(t *testing.T) {
 	for name, given := range map[string][]model.Chunk{
 		"none":             {delta(0, "", "a", "{}"), delta(1, "", "b", "{}")},
 		"one twice":        {delta(0, "x", "a", "{}"), delta(1, "x", "b", "{}")},
@@ -130,7 +130,7 @@ func TestGenerate_EmptyAnswerIsAnError(t *testing.T) {
 	}
 }
 
-func TestAnAnswerWithoutEndIsStopped(t *testing.T) {
+func TestAnswer_WithoutEndIsStopped(t *testing.T) {
 	yielded := 0
 	for name, c := range map[string]model.Chunk{
 		"text":  {Text: strings.Repeat("x", 1<<16)},
@@ -178,7 +178,7 @@ func TestKind_DeterminesWhetherToRetry(t *testing.T) {
 	}
 }
 
-func TestAChoiceMayNameATool(t *testing.T) {
+func TestChoice_MayNameATool(t *testing.T) {
 	if name, ok := model.Use("find").Tool(); name != "find" || !ok {
 		t.Errorf("got %q, %v", name, ok)
 	}

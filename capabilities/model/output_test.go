@@ -22,7 +22,7 @@ func asked(text string) model.Request {
 	return model.Request{ID: "m", Messages: []message.Message{message.User(text)}}
 }
 
-func TestDecodeReadsWhatModelsWrite(t *testing.T) {
+func TestDecode_ReadsWhatModelsWrite(t *testing.T) {
 	want := verdict{Fits: true, Reason: "so"}
 	for name, text := range map[string]string{
 		"plain":         `{"fits":true,"reason":"so"}`,
@@ -53,7 +53,7 @@ func TestDecode_SendsTheSchema(t *testing.T) {
 	}
 }
 
-func TestDecodeRepairsOnce(t *testing.T) {
+func TestDecode_RepairsOnce(t *testing.T) {
 	wrong := map[string]struct{ text, problem string }{
 		"no JSON":        {"I think it fits.", "no JSON object"},
 		"half JSON":      {`{"fits":true,"rea`, "no JSON"},
@@ -94,7 +94,7 @@ func TestDecodeRepairsOnce(t *testing.T) {
 	}
 }
 
-func TestTheRequestOfTheCallerIsNotChangedByARepair(t *testing.T) {
+func TestRepair_DoesNotChangeTheRequestOfTheCaller(t *testing.T) {
 	r := asked("?")
 	r.Messages = append(make([]message.Message, 0, 8), r.Messages...)
 	before := r.Messages[:8:8][1]
@@ -106,7 +106,7 @@ func TestTheRequestOfTheCallerIsNotChangedByARepair(t *testing.T) {
 	}
 }
 
-func TestAFailureOfTheModelIsNotRepaired(t *testing.T) {
+func TestRepair_NotAfterAFailureOfTheModel(t *testing.T) {
 	m := model.Script(model.Fail(&model.Error{Kind: model.Auth}))
 	if _, err := model.Decode[verdict](t.Context(), m, asked("?")); model.KindOf(err) != model.Auth || len(m.Requests()) != 1 {
 		t.Errorf("got %v after %d requests", err, len(m.Requests()))
@@ -137,7 +137,7 @@ func TestDecode_WrapsATypeThatIsNoObject(t *testing.T) {
 	}
 }
 
-func TestASchemaOfTheCallersOwnHolds(t *testing.T) {
+func TestSchema_OfTheCallerIsUsed(t *testing.T) {
 	r := asked("?")
 	r.Output = &model.Schema{JSON: json.RawMessage(`{"type":"object","properties":{"color":{"enum":["red","blue"]}},"required":["color"]}`)}
 	m := model.Script(model.Say(`{"color":"green"}`), model.Say(`{"color":"red"}`))
@@ -151,7 +151,7 @@ func TestASchemaOfTheCallersOwnHolds(t *testing.T) {
 	}
 }
 
-func TestTheUsageOfBothAttemptsIsCounted(t *testing.T) {
+func TestUsage_OfBothAttemptsIsCounted(t *testing.T) {
 	first := model.Answer{Text: "no", Usage: &message.Usage{Input: 5, Output: 1}}
 	second := model.Answer{Text: `{"fits":true,"reason":""}`, Usage: &message.Usage{Input: 9, Output: 4}}
 	_, said, err := model.DecodeResponse[verdict](t.Context(), model.Script(first, second), asked("?"))

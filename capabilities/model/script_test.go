@@ -26,7 +26,7 @@ func TestScript_EndIsAnError(t *testing.T) {
 	}
 }
 
-func TestAScriptAnswersWhatItWasAsked(t *testing.T) {
+func TestScript_AnswersTheExpectedRequests(t *testing.T) {
 	m := model.ScriptFunc(func(_ context.Context, r model.Request) model.Answer {
 		return model.Say("you said " + r.Messages[0].Text())
 	})
@@ -36,7 +36,7 @@ func TestAScriptAnswersWhatItWasAsked(t *testing.T) {
 	}
 }
 
-func TestAScriptStreamsWordByWordInItsOwnTime(t *testing.T) {
+func TestScript_StreamsWordsInSimulatedTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := model.Script(model.Answer{Text: "one two three", Before: time.Minute, Between: time.Second})
 		begun := time.Now()
@@ -54,7 +54,7 @@ func TestAScriptStreamsWordByWordInItsOwnTime(t *testing.T) {
 	})
 }
 
-func TestAScriptThatHangsEndsWithItsContext(t *testing.T) {
+func TestScript_ThatHangsEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
@@ -65,7 +65,7 @@ func TestAScriptThatHangsEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestAReaderOfAnAnswerMayStopEarly(t *testing.T) {
+func TestStream_ReaderMayStopEarly(t *testing.T) {
 	meter := &model.Meter{}
 	m := model.Limited(model.Script(model.Answer{Text: "a b c", Calls: []message.Call{{ID: "1", Name: "f"}}}), meter)
 	for range m.Stream(t.Context(), asked("?")) {

@@ -175,7 +175,7 @@ func TestTimeout_OfAToolEndsOnlyItsCall(t *testing.T) {
 	})
 }
 
-func TestAToolThatDoesNotStopIsLeftBehind(t *testing.T) {
+func TestTool_ThatDoesNotStopIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
 		slow := named("slow", func(context.Context) (string, error) { <-free; return "late", nil })
@@ -188,7 +188,7 @@ func TestAToolThatDoesNotStopIsLeftBehind(t *testing.T) {
 	})
 }
 
-func TestCallsThatWereNotRunSaySo(t *testing.T) {
+func TestCalls_ThatWereNotRunAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		stop := named("stop", func(ctx context.Context) (string, error) { cancel(); <-ctx.Done(); return "", ctx.Err() })
@@ -219,7 +219,7 @@ func TestRun_CutsALargeResultWithANote(t *testing.T) {
 	}
 }
 
-func TestACallThatNeedsAPersonDoesNotRunWithoutThem(t *testing.T) {
+func TestCall_ThatNeedsAPersonWaits(t *testing.T) {
 	ran := 0
 	wipe := tool.Func(tool.Info{Name: "wipe", Mode: tool.Permit}, func(context.Context, city) (string, error) { ran++; return "wiped", nil })
 	s := set(t, wipe)
@@ -235,7 +235,7 @@ func TestACallThatNeedsAPersonDoesNotRunWithoutThem(t *testing.T) {
 	}
 }
 
-func TestADecisionIsAppliedToACall(t *testing.T) {
+func TestDecision_IsAppliedToItsCall(t *testing.T) {
 	s := set(t, tool.Func(tool.Info{Name: "wipe", Mode: tool.Permit}, func(context.Context, city) (string, error) { return "", nil }))
 	c := ask("wipe", `{"name":"a"}`)
 	if got, _, run, err := s.Apply(t.Context(), c, graph.Decision{Type: graph.DecisionApprove}); !run || err != nil || string(got.Arguments) != `{"name":"a"}` {
@@ -260,7 +260,7 @@ func TestADecisionIsAppliedToACall(t *testing.T) {
 	}
 }
 
-func TestAnAnswerOfAPersonIsTheResult(t *testing.T) {
+func TestAnswer_OfAPersonIsTheResult(t *testing.T) {
 	s := set(t, tool.Ask[city, bool](tool.Info{Name: "confirm", Prompt: "Go there?"}))
 	c := ask("confirm", `{"name":"a"}`)
 	need, ok := s.Needs(t.Context(), c)

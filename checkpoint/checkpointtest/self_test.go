@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func TestSoundStorePasses(t *testing.T) {
+func TestSuite_PassesASoundStore(t *testing.T) {
 	for _, r := range allRules() {
 		if said := complaintsOf(t, r, openSound, true); said != "" {
 			t.Errorf("rule: a sound store passes\n got: %s complains: %s\nwant: silence", r.name, said)
@@ -31,8 +31,8 @@ func TestSoundStorePasses(t *testing.T) {
 	}
 }
 
-// TestBrokenStoresAreCaught breaks one rule at a time.
-func TestBrokenStoresAreCaught(t *testing.T) {
+// TestSuite_CatchesBrokenStores breaks one rule at a time.
+func TestSuite_CatchesBrokenStores(t *testing.T) {
 	quietRapid(t)
 	for _, b := range slices.Concat(brokenStores, brokenFull) {
 		t.Run(strings.ReplaceAll(b.what, " ", "-"), func(t *testing.T) {
@@ -58,8 +58,8 @@ func openSpoilt(ctx context.Context, address string) (checkpoint.Store, error) {
 	return brokenStores[slices.IndexFunc(brokenStores, func(b broken) bool { return b.what == what })].store(s), nil
 }
 
-// TestProcessesCatchBrokenStores races processes on stores that are broken.
-func TestProcessesCatchBrokenStores(t *testing.T) {
+// TestRunProcesses_CatchesBrokenStores races processes on stores that are broken.
+func TestRunProcesses_CatchesBrokenStores(t *testing.T) {
 	for what, caught := range map[string]bool{"": false, "has no compare-and-set": true, "has no duplicate detection": true, "applies commits by half": true} {
 		for _, r := range processRules {
 			said := testreport.Of(t, func(tb testing.TB) {
@@ -116,16 +116,16 @@ func (w *watch) Advance(d time.Duration) {
 	w.now = w.now.Add(d)
 }
 
-// TestLongFormPasses runs the rules that have a long form.
-func TestLongFormPasses(t *testing.T) {
+// TestSuite_LongFormPasses runs the rules that have a long form.
+func TestSuite_LongFormPasses(t *testing.T) {
 	t.Setenv(Long, "1")
 	if said := complaintsOf(t, ruleNamed("LongHistory"), openSound, true); said != "" {
 		t.Error(said)
 	}
 }
 
-// TestModelCatchesBrokenStores runs the random test alone, since others are faster.
-func TestModelCatchesBrokenStores(t *testing.T) {
+// TestModel_CatchesBrokenStores runs the random test alone, since others are faster.
+func TestModel_CatchesBrokenStores(t *testing.T) {
 	quietRapid(t)
 	for _, what := range []string{
 		"has no compare-and-set", "forgets namespaces", "ignores Keep", "keeps pending entries after a commit",

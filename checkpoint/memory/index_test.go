@@ -75,7 +75,7 @@ func same(t *testing.T, rule string, got, want any) {
 	}
 }
 
-func TestIndexIsAStoreLikeOthers(t *testing.T) {
+func TestIndex_PassesTheSuite(t *testing.T) {
 	memorytest.Run(t, func(t testing.TB) memory.Store {
 		e := &embedder{}
 		// One label and some bytes of a namespace are the Index's: long ones go past it.
@@ -101,7 +101,7 @@ func (r roomy) Get(ctx context.Context, ns []string, key string) (memory.Item, e
 	return r.store(ns).Get(ctx, ns, key)
 }
 
-func TestIndexFindsTheMostAlike(t *testing.T) {
+func TestIndex_FindsTheMostSimilar(t *testing.T) {
 	x, e, failed := indexed(t)
 	for _, kv := range [][2]string{{"tea", "tea eat ate"}, {"coat", "coat taco"}, {"dog", "god dog"}, {"blank", " "}, {"number", "1"}} {
 		put(t, x, []string{"a"}, kv[0], fmt.Sprintf(`{"t":%q}`, kv[1]))
@@ -131,7 +131,7 @@ func TestIndexFindsTheMostAlike(t *testing.T) {
 	same(t, "a batch is one call of the embedder", e.calls-before, 1)
 }
 
-func TestIndexOfFieldsTakesTheBestOfThem(t *testing.T) {
+func TestIndex_OfFieldsTakesTheBestOfThem(t *testing.T) {
 	x, _, _ := indexed(t, "title", "body.text")
 	put(t, x, []string{"a"}, "one", `{"title":"zzz","body":{"text":["abc","abc"]},"other":"q"}`)
 	put(t, x, []string{"a"}, "two", `{"title":"abcz"}`)
@@ -141,7 +141,7 @@ func TestIndexOfFieldsTakesTheBestOfThem(t *testing.T) {
 	same(t, "an item without such fields is not found, and lacks nothing", unindexed, 0)
 }
 
-func TestFailureOfTheEmbedderLosesNoPut(t *testing.T) {
+func TestIndex_FailureOfTheEmbedderLosesNoPut(t *testing.T) {
 	down := errors.New("the model is down")
 	for name, breakIt := range map[string]func(*embedder){
 		"fails":           func(e *embedder) { e.fails = down },
@@ -180,7 +180,7 @@ func TestFailureOfTheEmbedderLosesNoPut(t *testing.T) {
 	}
 }
 
-func TestReindexTakesInWhatWasPutPastTheIndex(t *testing.T) {
+func TestReindex_AddsItemsPutPastTheIndex(t *testing.T) {
 	x, _, _ := indexed(t)
 	for i := range 150 {
 		put(t, x.Store, []string{"a", fmt.Sprint(i % 3)}, fmt.Sprint(i), fmt.Sprintf(`"abc %d"`, i))
@@ -196,7 +196,7 @@ func TestReindexTakesInWhatWasPutPastTheIndex(t *testing.T) {
 	same(t, "vectors of items that are gone go too", len(vectors.Items), 150)
 }
 
-func TestVectorsOfAnIndexDoNotShow(t *testing.T) {
+func TestIndex_VectorsAreHidden(t *testing.T) {
 	x, _, _ := indexed(t)
 	put(t, x, []string{"zzz"}, "k", `"abc"`)
 	put(t, x, []string{"a"}, "k", `"abc"`)
@@ -220,7 +220,7 @@ func TestVectorsOfAnIndexDoNotShow(t *testing.T) {
 	}
 }
 
-func TestIndexThatCannotBeIsRefused(t *testing.T) {
+func TestIndex_ImpossibleIsRefused(t *testing.T) {
 	good := memory.Index{Store: &memory.Map{}, Embed: (&embedder{}).embed, Dims: 26}
 	for name, spoil := range map[string]func(*memory.Index){
 		"no store": func(x *memory.Index) { x.Store = nil }, "no embedder": func(x *memory.Index) { x.Embed = nil }, "no dimensions": func(x *memory.Index) { x.Dims = 0 },
@@ -241,7 +241,7 @@ func TestIndexThatCannotBeIsRefused(t *testing.T) {
 	}
 }
 
-func TestVectorsEndWithTheirItems(t *testing.T) {
+func TestIndex_VectorsEndWithTheirItems(t *testing.T) {
 	now := time.Now()
 	e := &embedder{}
 	x := &memory.Index{Store: &memory.Map{Now: func() time.Time { return now }}, Embed: e.embed, Dims: 26}

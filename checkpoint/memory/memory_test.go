@@ -15,8 +15,8 @@ import (
 	"github.com/weftrun/weft/checkpoint/memory"
 )
 
-// TestNumbersAreComparedByTheirExactValue compares with fractions of math/big.
-func TestNumbersAreComparedByTheirExactValue(t *testing.T) {
+// TestNumbers_AreComparedByTheirExactValue compares with fractions of math/big.
+func TestNumbers_AreComparedByTheirExactValue(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	digits := func(n int) string {
 		b := make([]byte, 1+rnd.IntN(n))
@@ -67,7 +67,7 @@ func put(t testing.TB, s memory.Store, ns []string, key, value string) memory.It
 	return item
 }
 
-func TestMapForgetsWhatHasEnded(t *testing.T) {
+func TestMap_RemovesWhatHasExpired(t *testing.T) {
 	now := time.Now()
 	store := memory.Map{Now: func() time.Time { return now }}
 	for i := range 100 {
@@ -85,7 +85,7 @@ func TestMapForgetsWhatHasEnded(t *testing.T) {
 	}
 }
 
-func TestOnlyAnIndexSearchesByMeaning(t *testing.T) {
+func TestSearch_ByMeaningNeedsAnIndex(t *testing.T) {
 	var store memory.Map
 	if _, err := store.Search(t.Context(), memory.Query{Near: "x"}); !errors.Is(err, memory.ErrQuery) {
 		t.Errorf("rule: Near needs an Index\n got: %v\nwant: ErrQuery", err)
@@ -146,7 +146,7 @@ func (a again) Write(ctx context.Context, w memory.Write) ([]memory.Item, error)
 	return a.Table.Write(ctx, w)
 }
 
-func TestWriteThatIsMadeAgainIsMadeOnce(t *testing.T) {
+func TestWrite_RepeatedIsMadeOnce(t *testing.T) {
 	var m memory.Map
 	store := memory.Over(again{m.Table()})
 	item, err := store.Put(t.Context(), []string{"n"}, "k", json.RawMessage(`1`), memory.Options{If: new(uint64(0))})
@@ -186,7 +186,7 @@ func FuzzFiltersNeverPanic(f *testing.F) {
 	})
 }
 
-func TestCacheIsOneForAllWhoShareTheStore(t *testing.T) {
+func TestCache_IsSharedByAllUsersOfTheStore(t *testing.T) {
 	now := time.Now()
 	var store = &memory.Map{Now: func() time.Time { return now }}
 	mine, yours := memory.Cache{Store: store}, memory.Cache{Store: store}

@@ -43,9 +43,9 @@ func kilobyte(k checkpoint.Key, seq uint64) checkpoint.Commit {
 	return c
 }
 
-// TestBytesOfAStepDoNotGrow counts what goes over the wire for one step of a thread that
+// TestStep_BytesDoNotGrow counts what goes over the wire for one step of a thread that
 // adds 1 KiB in each.
-func TestBytesOfAStepDoNotGrow(t *testing.T) {
+func TestStep_BytesDoNotGrow(t *testing.T) {
 	p := newProxy(t, cluster)
 	s := open(t, p.dsn("pool_max_conns=1"), postgres.Config{})
 	k := checkpoint.Key{Thread: "thread"}

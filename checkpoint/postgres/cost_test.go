@@ -12,16 +12,16 @@ import (
 )
 
 // Requirement: round trips of a run and of each call
-func TestRoundTripsOfARun(t *testing.T) {
+func TestRun_RoundTrips(t *testing.T) {
 	p := newProxy(t, cluster)
 	storetest.Trips(t, overOne(t, p.dsn("pool_max_conns=1"), freshSchema()), p.trips.Load)
 }
 
-// TestBytesOfARunDoNotGrow measures what goes over the wire, the rows, and the server's
+// TestRun_BytesDoNotGrow measures what goes over the wire, the rows, and the server's
 // log as it is between two checkpoints of the server.
 //
 // Requirement: the bytes of a step do not grow with the thread
-func TestBytesOfARunDoNotGrow(t *testing.T) {
+func TestRun_BytesDoNotGrow(t *testing.T) {
 	s := extraServer(t, "fsync=off", "full_page_writes=off", "autovacuum=off")
 	p := newProxy(t, s)
 	schema := freshSchema()

@@ -96,7 +96,7 @@ func (w *writers) check(t *testing.T) {
 
 // Requirement: what was acknowledged survives the death of the process
 // Requirement: the server is killed
-func TestKilledServerLosesNothingItAcknowledged(t *testing.T) {
+func TestKilledServer_LosesNothingAcknowledged(t *testing.T) {
 	s := extraServer(t)
 	w := startWriters(open(t, s.dsn("pool_max_conns=8"), postgres.Config{RetryFor: 30 * time.Second}), 8)
 	for range racescale.Soak(2, 100) {
@@ -111,7 +111,7 @@ func TestKilledServerLosesNothingItAcknowledged(t *testing.T) {
 }
 
 // Requirement: a connection is cut, a reply is lost
-func TestCutConnectionsCommitExactlyOnce(t *testing.T) {
+func TestCutConnections_CommitExactlyOnce(t *testing.T) {
 	p := newProxy(t, cluster)
 	w := startWriters(open(t, p.dsn("pool_max_conns=4"), postgres.Config{RetryFor: 30 * time.Second}), 4)
 	w.wait(10)
@@ -125,12 +125,12 @@ func TestCutConnectionsCommitExactlyOnce(t *testing.T) {
 	t.Logf("%d cuts", p.cuts.Load())
 }
 
-// TestOutcomeIsUnknownWhenTheServerIsGone cuts the reply to a commit and then every
+// TestOutcome_UnknownIfTheServerIsGone cuts the reply to a commit and then every
 // connection, so that the store cannot find out.
 //
 // Requirement: a network partition, and its end
 // Requirement: ErrUnknownOutcome: repeating the commit decides the outcome
-func TestOutcomeIsUnknownWhenTheServerIsGone(t *testing.T) {
+func TestOutcome_UnknownIfTheServerIsGone(t *testing.T) {
 	p := newProxy(t, cluster)
 	s := open(t, p.dsn("pool_max_conns=1"), postgres.Config{RetryFor: 2 * time.Second})
 	k := checkpoint.Key{Thread: "thread"}
@@ -153,7 +153,7 @@ func TestOutcomeIsUnknownWhenTheServerIsGone(t *testing.T) {
 
 // Requirement: a context ends during a write
 // Requirement: ErrUnknownOutcome: repeating the commit decides the outcome
-func TestCancelledCommitIsUnknownOrDone(t *testing.T) {
+func TestCommit_CancelledIsUnknownOrDone(t *testing.T) {
 	s := open(t, cluster.dsn("pool_max_conns=4"), postgres.Config{})
 	k := checkpoint.Key{Thread: "thread"}
 	for seq := uint64(1); seq <= uint64(racescale.Soak(100, 10000)); seq++ {

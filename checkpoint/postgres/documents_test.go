@@ -24,7 +24,7 @@ func TestDocuments(t *testing.T) {
 	})
 }
 
-func TestDocumentsBehindPgBouncer(t *testing.T) {
+func TestDocuments_BehindPgBouncer(t *testing.T) {
 	dsn := pooler(t, cluster)
 	documenttest.Run(t, func(t testing.TB) document.Store {
 		return documentsOf(t, open(t, dsn, postgres.Config{Schema: freshSchema()}))
@@ -44,7 +44,7 @@ func documentsOf(t testing.TB, s *postgres.Store) document.Store {
 	return d
 }
 
-func TestDocumentsMakeNoTableWhereTheyMayNot(t *testing.T) {
+func TestDocuments_MakeNoTableWithoutRights(t *testing.T) {
 	schema := `it's a "strange" schéma of {schema} for documents`
 	open(t, cluster.dsn(), postgres.Config{Schema: schema})
 	never := open(t, cluster.dsn(), postgres.Config{Schema: schema, Migrate: postgres.MigrateNever})
@@ -72,9 +72,9 @@ func TestDocuments_ClosedStore(t *testing.T) {
 	}
 }
 
-// TestDocumentsOverConnectionsThatAreCut counts up by compare-and-set. A set that was made but
+// TestDocuments_OverConnectionsThatAreCut counts up by compare-and-set. A set that was made but
 // reported as a conflict would stop it.
-func TestDocumentsOverConnectionsThatAreCut(t *testing.T) {
+func TestDocuments_OverConnectionsThatAreCut(t *testing.T) {
 	p := newProxy(t, cluster)
 	d := documentsOf(t, open(t, p.dsn(""), postgres.Config{Schema: freshSchema(), RetryFor: time.Minute}))
 	p.chance.Store(10)
@@ -92,11 +92,11 @@ func TestDocumentsOverConnectionsThatAreCut(t *testing.T) {
 	}
 }
 
-// TestTheLastDocumentsAreOneRoundTrip counts on the wire, and asks PostgreSQL how it would
+// TestDocuments_LastAreOneRoundTrip counts on the wire, and asks PostgreSQL how it would
 // answer: what it finds in an index takes as long as what is asked for, not as what is there.
 //
 // Requirement: the last documents are one round trip
-func TestTheLastDocumentsAreOneRoundTrip(t *testing.T) {
+func TestDocuments_LastAreOneRoundTrip(t *testing.T) {
 	p := newProxy(t, cluster)
 	schema := freshSchema()
 	cfg, err := pgxpool.ParseConfig(p.dsn("pool_max_conns=1"))

@@ -8,7 +8,7 @@ import (
 )
 
 // Requirement: what was acknowledged survives the loss of power
-func TestDoctorSeesWhatIsWrong(t *testing.T) {
+func TestDoctor_FindsWhatIsWrong(t *testing.T) {
 	sick := extraServer(t, "fsync=off", "full_page_writes=off", "autovacuum=off", "synchronous_commit=off")
 	s := open(t, sick.dsn(), postgres.Config{})
 	want := map[string]checkpoint.Severity{

@@ -61,14 +61,14 @@ func raise(t testing.TB, schema, code string, times int) {
 		fmt.Sprintf(`CREATE OR REPLACE TRIGGER raise BEFORE INSERT ON %s.commits FOR EACH ROW EXECUTE FUNCTION %[1]s.raise()`, schema))
 }
 
-// TestErrorsOfTheServerAreTyped gives each call so long that a busy machine answers it.
+// TestErrors_OfTheServerAreTyped gives each call so long that a busy machine answers it.
 //
 // Requirement: out of memory
 // Requirement: the server refuses, or is not ready
 // Requirement: the disk is full, or read-only
 // Requirement: ErrFull: nothing was written, and reads still work
 // Requirement: ErrUnavailable: nothing was written
-func TestErrorsOfTheServerAreTyped(t *testing.T) {
+func TestErrors_OfTheServerAreTyped(t *testing.T) {
 	for code, want := range map[string]error{
 		"53100": checkpoint.ErrFull, "53200": checkpoint.ErrFull, "57014": checkpoint.ErrBusy, "55P03": checkpoint.ErrBusy,
 		"40001": checkpoint.ErrBusy, "40P01": checkpoint.ErrBusy, "57P03": checkpoint.ErrUnavailable, "53300": checkpoint.ErrUnavailable,
@@ -96,7 +96,7 @@ func TestErrorsOfTheServerAreTyped(t *testing.T) {
 }
 
 // Requirement: the server refuses, or is not ready
-func TestWhatTheServerUndidIsTriedAgain(t *testing.T) {
+func TestRetry_OfWhatTheServerUndid(t *testing.T) {
 	schema := freshSchema()
 	s := open(t, cluster.dsn(), postgres.Config{Schema: schema, RetryFor: time.Minute})
 	k := checkpoint.Key{Thread: "thread"}
@@ -195,11 +195,11 @@ func take(t *testing.T, s *postgres.Store, k checkpoint.Key) {
 	}
 }
 
-// TestDoneIsFoundBehindTheHead loses the reply to commit 2, which was made. Before the next attempt
-// another writer appends to it or takes the thread, or both.
+// TestCommit_DoneIsFoundBehindTheHead loses the reply to commit 2, which was made. Before the next
+// attempt another writer appends to it or takes the thread, or both.
 //
 // Requirement: the same commit twice is one commit, so a lost reply is safe to retry
-func TestDoneIsFoundBehindTheHead(t *testing.T) {
+func TestCommit_DoneIsFoundBehindTheHead(t *testing.T) {
 	k := checkpoint.Key{Thread: "thread"}
 	for _, c := range []struct {
 		last  uint64
@@ -252,7 +252,7 @@ func TestCommit_MadeByAnotherCall(t *testing.T) {
 
 // Requirement: the store is slow, or silent
 // Requirement: ErrBusy: nothing was written
-func TestLocksAndTimeoutsAreBusy(t *testing.T) {
+func TestErrors_LocksAndTimeoutsAreBusy(t *testing.T) {
 	for _, setting := range []string{"lock_timeout", "statement_timeout"} {
 		schema := freshSchema()
 		open(t, cluster.dsn(), postgres.Config{Schema: schema})
@@ -285,7 +285,7 @@ func TestLocksAndTimeoutsAreBusy(t *testing.T) {
 }
 
 // Requirement: ErrUnavailable: nothing was written
-func TestOpenStatesWhatIsWrong(t *testing.T) {
+func TestOpen_ReportsWhatIsWrong(t *testing.T) {
 	admin(t, cluster, "CREATE ROLE plain_role LOGIN")
 	strict := extraServer(t, "fsync=off", "hba_file="+hbaFile(t, cluster, "local all all reject\n"))
 	cfg := postgres.Config{Schema: freshSchema(), RetryFor: 2 * time.Second}

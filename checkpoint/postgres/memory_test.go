@@ -18,7 +18,7 @@ func TestMemory(t *testing.T) {
 	memorytest.RunFull(t, func(t testing.TB) memory.Store { return openMemory(t, cluster.dsn()) })
 }
 
-func TestMemoryBehindPgBouncer(t *testing.T) {
+func TestMemory_BehindPgBouncer(t *testing.T) {
 	dsn := pooler(t, cluster)
 	memorytest.RunFull(t, func(t testing.TB) memory.Store { return openMemory(t, dsn) })
 }
@@ -49,7 +49,7 @@ func memoryOf(t testing.TB, s *postgres.Store) memory.Store {
 	return m
 }
 
-func TestManyMayAskForMemoryAtOnce(t *testing.T) {
+func TestMemory_ManyAskAtOnce(t *testing.T) {
 	s := open(t, cluster.dsn("pool_max_conns=8"), postgres.Config{Schema: freshSchema()})
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -66,7 +66,7 @@ func TestManyMayAskForMemoryAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-func TestMemoryMakesNoTablesWhereItMayNot(t *testing.T) {
+func TestMemory_MakesNoTablesWithoutRights(t *testing.T) {
 	schema := `it's a "strange" schéma of {schema}`
 	open(t, cluster.dsn(), postgres.Config{Schema: schema})
 	never := open(t, cluster.dsn(), postgres.Config{Schema: schema, Migrate: postgres.MigrateNever})
@@ -87,7 +87,7 @@ func TestMemoryMakesNoTablesWhereItMayNot(t *testing.T) {
 	}
 }
 
-func TestMemoryThatHasEndedLeavesNoRows(t *testing.T) {
+func TestMemory_ExpiredItemsLeaveNoRows(t *testing.T) {
 	schema := freshSchema()
 	m := memoryOf(t, open(t, cluster.dsn(), postgres.Config{Schema: schema}))
 	for i := range 20 {
@@ -104,7 +104,7 @@ func TestMemoryThatHasEndedLeavesNoRows(t *testing.T) {
 	}
 }
 
-func TestMemoryOfAClosedStoreReturnsAnError(t *testing.T) {
+func TestMemory_OfAClosedStoreReturnsAnError(t *testing.T) {
 	s := open(t, cluster.dsn(), postgres.Config{})
 	m := memoryOf(t, s)
 	s.Close()
@@ -118,9 +118,9 @@ func TestMemoryOfAClosedStoreReturnsAnError(t *testing.T) {
 	}
 }
 
-// TestMemoryOverConnectionsThatAreCut counts up by compare-and-set. A put that was made but
+// TestMemory_OverConnectionsThatAreCut counts up by compare-and-set. A put that was made but
 // reported as a conflict would stop it.
-func TestMemoryOverConnectionsThatAreCut(t *testing.T) {
+func TestMemory_OverConnectionsThatAreCut(t *testing.T) {
 	p := newProxy(t, cluster)
 	m := memoryOf(t, open(t, p.dsn(""), postgres.Config{Schema: freshSchema(), RetryFor: time.Minute}))
 	p.chance.Store(10)

@@ -67,12 +67,12 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// TestPartitionsUnderWriters begins and ends partitions while writers append. A call that
+// TestPartitions_UnderWriters begins and ends partitions while writers append. A call that
 // gets no reply ends with the deadline that its writer gives it, and is made again.
 //
 // Requirement: a network partition, and its end
 // Requirement: readers or the store are slow under load
-func TestPartitionsUnderWriters(t *testing.T) {
+func TestPartitions_UnderWriters(t *testing.T) {
 	p := newProxy(t, cluster)
 	w := startWriters(hasty{open(t, p.dsn("pool_max_conns=4"), postgres.Config{RetryFor: time.Hour})}, 4)
 	n := racescale.Soak(10, 300)
@@ -100,13 +100,13 @@ func (h hasty) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return err
 }
 
-// TestStoreOverConnectionsThatAreCut is the whole suite over a proxy that cuts the
+// TestStore_OverConnectionsThatAreCut is the whole suite over a proxy that cuts the
 // connection at one of a hundred pieces, or at three of them in the long form.
 //
 // Requirement: the same request for a lease twice is one lease
 // Requirement: the same commit twice is one commit, so a lost reply is safe to retry
 // Requirement: a connection is cut, a reply is lost
-func TestStoreOverConnectionsThatAreCut(t *testing.T) {
+func TestStore_OverConnectionsThatAreCut(t *testing.T) {
 	p, chance := newProxy(t, cluster), int64(racescale.Soak(10, 30))
 	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store {
 		p.chance.Store(0)

@@ -23,12 +23,12 @@ func TestStore(t *testing.T) {
 }
 
 // Requirement: many processes may use it at once
-func TestStoreBehindPgBouncer(t *testing.T) {
+func TestStore_BehindPgBouncer(t *testing.T) {
 	dsn := pooler(t, cluster)
 	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store { return openWatched(t, dsn, postgres.Config{}) })
 }
 
-func TestStoreStaysWhenItIsClosed(t *testing.T) {
+func TestStore_RowsStayWhenItIsClosed(t *testing.T) {
 	checkpointtest.RunDurable(t, func(t testing.TB, dir string) checkpoint.Store {
 		// A name has 63 bytes, and dir ends in one that is this test's alone.
 		schema := filepath.Base(filepath.Dir(dir)) + filepath.Base(dir)
@@ -135,7 +135,7 @@ func (w watched) Damage(k checkpoint.Key, b checkpoint.Blob, change func([]byte)
 }
 
 // Requirement: a release is rolled out
-func TestManyMayOpenAtOnce(t *testing.T) {
+func TestOpen_ManyAtOnce(t *testing.T) {
 	schema := freshSchema()
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -160,7 +160,7 @@ func TestManyMayOpenAtOnce(t *testing.T) {
 
 // Requirement: data of an older release opens, and its threads continue
 // Requirement: another version wrote it
-func TestOtherSchemasAreLeftAlone(t *testing.T) {
+func TestSchema_OthersAreLeftAlone(t *testing.T) {
 	newer := freshSchema()
 	open(t, cluster.dsn(), postgres.Config{Schema: newer})
 	foreign, named := freshSchema(), freshSchema()
@@ -180,7 +180,7 @@ func TestOtherSchemasAreLeftAlone(t *testing.T) {
 	}
 }
 
-func TestSchemaThatIsReadyNeedsNoRights(t *testing.T) {
+func TestSchema_ReadyNeedsNoRights(t *testing.T) {
 	schema := `it's a "strange" näme`
 	open(t, cluster.dsn(), postgres.Config{Schema: schema})
 	quoted := pgx.Identifier{schema}.Sanitize()
@@ -196,8 +196,8 @@ func TestSchemaThatIsReadyNeedsNoRights(t *testing.T) {
 	}
 }
 
-// TestTwoPoolsRaceForEveryCommit is two processes as the server sees them.
-func TestTwoPoolsRaceForEveryCommit(t *testing.T) {
+// TestPools_RaceForEveryCommit is two processes as the server sees them.
+func TestPools_RaceForEveryCommit(t *testing.T) {
 	schema := freshSchema()
 	k := checkpoint.Key{Thread: "contested"}
 	var mu sync.Mutex
@@ -239,12 +239,12 @@ func TestTwoPoolsRaceForEveryCommit(t *testing.T) {
 	}
 }
 
-// TestNothingIsWrittenAfterATakeover takes a thread from a writer in full flight: what is
+// TestTakeover_NothingIsWrittenAfterIt takes a thread from a writer in full flight: what is
 // the head when Acquire returns stays the head.
 //
 // Requirement: two processes want one thread
 // Requirement: ErrFenced: nothing was written
-func TestNothingIsWrittenAfterATakeover(t *testing.T) {
+func TestTakeover_NothingIsWrittenAfterIt(t *testing.T) {
 	s := open(t, cluster.dsn("pool_max_conns=8"), postgres.Config{})
 	for round := range 20 {
 		k := checkpoint.Key{Thread: fmt.Sprint("thread ", round)}
@@ -310,7 +310,7 @@ func heads(t testing.TB, s *postgres.Store, thread string) (text string) {
 }
 
 // Requirement: a thread can expire, as a whole
-func TestWhatIsGoneLeavesNoRows(t *testing.T) {
+func TestDelete_LeavesNoRows(t *testing.T) {
 	schema := freshSchema()
 	s := open(t, cluster.dsn(), postgres.Config{Schema: schema})
 	must := func(err error) {
@@ -363,7 +363,7 @@ func TestCommit_FirstWithGapAndNoData(t *testing.T) {
 }
 
 // Requirement: listings are searched by label
-func TestLabelsAreNeverPartOfAQuery(t *testing.T) {
+func TestLabels_AreNeverPartOfAQuery(t *testing.T) {
 	s := open(t, cluster.dsn(), postgres.Config{})
 	k := checkpoint.Key{Thread: "thread"}
 	c := link(k, 1)

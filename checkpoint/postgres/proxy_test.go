@@ -129,7 +129,7 @@ func (p *proxy) count(f func()) int64 {
 }
 
 // Requirement: round trips of a run and of each call
-func TestEveryCallIsOneRoundTrip(t *testing.T) {
+func TestCall_IsOneRoundTrip(t *testing.T) {
 	p := newProxy(t, cluster)
 	cfg, err := pgxpool.ParseConfig(p.dsn("pool_max_conns=1"))
 	if err != nil {

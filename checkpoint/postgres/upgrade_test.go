@@ -37,10 +37,10 @@ func oldSchema(t *testing.T) (schema string) {
 	return schema
 }
 
-// TestSchemaOfAnOlderLayoutOpens, keeps its threads and their leases, and learns what is new.
+// TestSchema_OfAnOlderLayoutOpens, keeps its threads and their leases, and learns what is new.
 //
 // Requirement: data of an older release opens, and its threads continue
-func TestSchemaOfAnOlderLayoutOpens(t *testing.T) {
+func TestSchema_OfAnOlderLayoutOpens(t *testing.T) {
 	schema := oldSchema(t)
 	if _, err := postgres.Open(t.Context(), cluster.dsn(), postgres.Config{Schema: schema, Migrate: postgres.MigrateNever}); !errors.Is(err, checkpoint.ErrUnsupported) {
 		t.Errorf("rule: MigrateNever changes no schema\n got: %v\nwant: %v", err, checkpoint.ErrUnsupported)
@@ -72,10 +72,10 @@ func TestSchemaOfAnOlderLayoutOpens(t *testing.T) {
 	}
 }
 
-// TestManyMayBringOneSchemaUpToDate at once.
+// TestSchema_ManyUpgradeItAtOnce at once.
 //
 // Requirement: a release is rolled out
-func TestManyMayBringOneSchemaUpToDate(t *testing.T) {
+func TestSchema_ManyUpgradeItAtOnce(t *testing.T) {
 	schema := oldSchema(t)
 	errs := make(chan error)
 	for range 8 {

@@ -55,7 +55,7 @@ func listen(t testing.TB, b topic.Bus, name string) *listener {
 	return l
 }
 
-func TestListenerGoesOnAfterLostConnections(t *testing.T) {
+func TestBus_ListenerContinuesAfterLostConnections(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr)
 	cfg := redis.Config{Prefix: prefix}
@@ -76,7 +76,7 @@ func TestListenerGoesOnAfterLostConnections(t *testing.T) {
 	}
 }
 
-func TestListenerLearnsThatTheServerLostTheTopic(t *testing.T) {
+func TestBus_ListenerLearnsThatTheServerLostTheTopic(t *testing.T) {
 	s, prefix := common(t)
 	bus := storeOf(t, s.quick(t), redis.Config{Prefix: prefix}).Bus(0)
 	l := listen(t, bus, "a")
@@ -98,9 +98,9 @@ func TestListenerLearnsThatTheServerLostTheTopic(t *testing.T) {
 	}
 }
 
-// TestASlowServerDoublesNoEvent blocks the server for longer than a caller waits that sends its
+// TestBus_SlowServerDoublesNoEvent blocks the server for longer than a caller waits that sends its
 // command itself.
-func TestASlowServerDoublesNoEvent(t *testing.T) {
+func TestBus_SlowServerDoublesNoEvent(t *testing.T) {
 	s, prefix := common(t)
 	bus := storeOf(t, s.quick(t), redis.Config{Prefix: prefix}).Bus(0)
 	if err := bus.Publish(t.Context(), "a", nil); err != nil { // and the connection is there
@@ -137,7 +137,7 @@ local from = now(); while now() < from + 300 do end; return 1`
 	return busy
 }
 
-func TestManyListenersShareAConnection(t *testing.T) {
+func TestBus_ManyListenersShareAConnection(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr)
 	c := connectTo(t, p.addr)
@@ -159,7 +159,7 @@ func TestManyListenersShareAConnection(t *testing.T) {
 	}
 }
 
-func TestListenersEndWithTheStore(t *testing.T) {
+func TestBus_ListenersEndWithTheStore(t *testing.T) {
 	s, prefix := common(t)
 	store := storeOf(t, s.quick(t), redis.Config{Prefix: prefix})
 	begun, ended := make(chan bool), make(chan error)
@@ -185,7 +185,7 @@ func TestListenersEndWithTheStore(t *testing.T) {
 	}
 }
 
-func TestListenerOfAForeignKeyIsNotified(t *testing.T) {
+func TestBus_ForeignKeyEndsTheListener(t *testing.T) {
 	s, prefix := common(t)
 	bus := storeOf(t, s.quick(t), redis.Config{Prefix: prefix}).Bus(0)
 	s.do(t, "set", prefix+":b:{a}", "something else")

@@ -12,18 +12,18 @@ import (
 )
 
 // Requirement: round trips of a run and of each call
-func TestRoundTripsOfARun(t *testing.T) {
+func TestRun_RoundTrips(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr)
 	client := connect(t, goredis.Options{Addr: p.addr, PoolSize: 1}) // with which the store repeats nothing that is merely slow
 	storetest.Trips(t, storeOf(t, client, redis.Config{Prefix: prefix}), p.trips.Load)
 }
 
-// TestBytesOfARunDoNotGrow measures what goes to the server, and what that writes to its
+// TestRun_BytesDoNotGrow measures what goes to the server, and what that writes to its
 // file.
 //
 // Requirement: the bytes of a step do not grow with the thread
-func TestBytesOfARunDoNotGrow(t *testing.T) {
+func TestRun_BytesDoNotGrow(t *testing.T) {
 	// Without an fsync the server never puts off what it writes, as it does for a slow disk.
 	s := start(t, "--appendonly", "yes", "--appendfsync", "no", "--auto-aof-rewrite-percentage", "0")
 	p := startProxy(t, s.addr)

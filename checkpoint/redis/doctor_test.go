@@ -72,7 +72,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-func TestDoctorWithoutRights(t *testing.T) {
+func TestDoctor_WithoutRights(t *testing.T) {
 	s := start(t)
 	s.do(t, "acl", "setuser", "ann", "reset", "on", ">secret", "~*", "+@all", "-config")
 	found := findings(t, connect(t, goredis.Options{Addr: s.addr, Username: "ann", Password: "secret"}))
@@ -84,7 +84,7 @@ func TestDoctorWithoutRights(t *testing.T) {
 	}
 }
 
-func TestDoctorOfACluster(t *testing.T) {
+func TestDoctor_OfACluster(t *testing.T) {
 	servers := startCluster(t)
 	list, err := storeOf(t, clusterClient(t, servers), redis.Config{}).Doctor(t.Context())
 	if err != nil {
@@ -106,7 +106,7 @@ func TestDoctorOfACluster(t *testing.T) {
 	}
 }
 
-func TestDoctorOfAStrangeClient(t *testing.T) {
+func TestDoctor_OfAnUnknownClient(t *testing.T) {
 	s, _ := common(t)
 	list, err := storeOf(t, commandless{s.client(t)}, redis.Config{}).Doctor(t.Context())
 	if err != nil || len(list) != 1 || list[0].Subject != "client" {
@@ -114,7 +114,7 @@ func TestDoctorOfAStrangeClient(t *testing.T) {
 	}
 }
 
-func TestDoctorOfNoReader(t *testing.T) {
+func TestDoctor_OfNoServer(t *testing.T) {
 	s, _ := common(t)
 	store := storeOf(t, s.client(t), redis.Config{})
 	ctx, cancel := context.WithCancel(t.Context())

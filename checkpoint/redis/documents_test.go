@@ -24,7 +24,7 @@ func TestDocuments(t *testing.T) {
 	})
 }
 
-func TestDocumentsOnACluster(t *testing.T) {
+func TestDocuments_OnACluster(t *testing.T) {
 	nodes := startCluster(t)
 	used := 0
 	documenttest.Run(t, func(t testing.TB) document.Store {
@@ -40,10 +40,10 @@ func BenchmarkDocuments(b *testing.B) {
 	documenttest.Benchmark(b, documentsOf(b, storeOf(b, s.client(b), redis.Config{Prefix: prefix})))
 }
 
-// TestTheLastDocumentsAreOneRoundTrip counts on the wire.
+// TestDocuments_LastAreOneRoundTrip counts on the wire.
 //
 // Requirement: the last documents are one round trip
-func TestTheLastDocumentsAreOneRoundTrip(t *testing.T) {
+func TestDocuments_LastAreOneRoundTrip(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr)
 	d := documentsOf(t, storeOf(t, connect(t, goredis.Options{Addr: p.addr, PoolSize: 1, ContextTimeoutEnabled: true, MaxRetries: -1}), redis.Config{Prefix: prefix}))
@@ -87,7 +87,7 @@ func TestTheLastDocumentsAreOneRoundTrip(t *testing.T) {
 	}
 }
 
-func TestDocumentsThatAreGoneLeaveNoKeys(t *testing.T) {
+func TestDocuments_DeletedLeaveNoKeys(t *testing.T) {
 	s, prefix := common(t)
 	d := documentsOf(t, storeOf(t, s.client(t), redis.Config{Prefix: prefix}))
 	at, ctx := document.At("c", "p"), t.Context()
@@ -113,7 +113,7 @@ func TestDocumentsThatAreGoneLeaveNoKeys(t *testing.T) {
 	}
 }
 
-func TestDocumentsAreNotTakenFromOthers(t *testing.T) {
+func TestDocuments_KeysOfOthersAreRefused(t *testing.T) {
 	s, prefix := common(t)
 	d := documentsOf(t, storeOf(t, s.client(t), redis.Config{Prefix: prefix}))
 	at, ctx := document.At("c", "p"), t.Context()
@@ -130,16 +130,16 @@ func TestDocumentsAreNotTakenFromOthers(t *testing.T) {
 	wantError(t, "what is no record is damage", err, checkpoint.ErrCorrupt, `"p"`)
 }
 
-func TestDocumentsLargerThanTheServerAllowsAreRefused(t *testing.T) {
+func TestDocuments_LargerThanTheServerAllowsAreRefused(t *testing.T) {
 	s, prefix := common(t)
 	d := documentsOf(t, storeOf(t, s.client(t), redis.Config{Prefix: prefix, MaxBytes: 1000}))
 	_, err := d.Set(t.Context(), document.At("c", "p"), document.Change{ID: "id", Value: json.RawMessage(`"` + strings.Repeat("x", 1000) + `"`)})
 	wantError(t, "Config.MaxBytes holds for documents", err, document.ErrTooLarge, "MaxBytes")
 }
 
-// TestDocumentsOverConnectionsThatAreCut counts up by compare-and-set. A set that was made and not
+// TestDocuments_OverConnectionsThatAreCut counts up by compare-and-set. A set that was made and not
 // acknowledged, and is then reported as a conflict, would stop it.
-func TestDocumentsOverConnectionsThatAreCut(t *testing.T) {
+func TestDocuments_OverConnectionsThatAreCut(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr, func(p *proxy) { p.cut = sometimes(0.05) })
 	d := documentsOf(t, storeOf(t, connect(t, goredis.Options{Addr: p.addr}), redis.Config{Prefix: prefix, RetryFor: time.Minute}))
@@ -156,7 +156,7 @@ func TestDocumentsOverConnectionsThatAreCut(t *testing.T) {
 	}
 }
 
-func TestDocumentsWithoutAReplyHaveAnUnknownOutcome(t *testing.T) {
+func TestDocuments_WithoutAReplyHaveAnUnknownOutcome(t *testing.T) {
 	s, prefix := common(t)
 	var cutting atomic.Bool
 	p := startProxy(t, s.addr, func(p *proxy) {
@@ -187,10 +187,10 @@ func TestDocuments_ClosedStore(t *testing.T) {
 	}
 }
 
-// TestASlowServerDeletesOnce blocks the server for longer than a caller waits that sends its
+// TestDelete_OfASlowServerIsOnce blocks the server for longer than a caller waits that sends its
 // command itself. A conditional deletion that was done and is sent twice would find nothing and
 // conflict.
-func TestASlowServerDeletesOnce(t *testing.T) {
+func TestDelete_OfASlowServerIsOnce(t *testing.T) {
 	s, prefix := common(t)
 	cfg := redis.Config{Prefix: prefix}
 	t.Run("documents", func(t *testing.T) {

@@ -21,11 +21,11 @@ import (
 // patient is a RetryFor that no test outlives: who asks again in vain then hangs.
 const patient = time.Hour
 
-// TestErrorsThatStay are known at once: asking again would not help.
+// TestErrors_ThatStay are known at once: asking again would not help.
 //
 // Requirement: the server refuses, or is not ready
 // Requirement: ErrUnavailable: nothing was written
-func TestErrorsThatStay(t *testing.T) {
+func TestErrors_ThatStay(t *testing.T) {
 	s := start(t)
 	key := "weft:{thread}"
 	user := func(rules ...any) *goredis.Client {
@@ -73,7 +73,7 @@ func (c commandless) Process(ctx context.Context, cmd goredis.Cmder) error {
 	return c.UniversalClient.Process(ctx, cmd)
 }
 
-func TestURLsThatLeadNowhere(t *testing.T) {
+func TestOpenURL_OfNoServer(t *testing.T) {
 	for _, url := range []string{"", "http://127.0.0.1", "redis://:port", "cluster+redis://:x:y", "sentinel+http://x", "file.db", "redis:127.0.0.1", "redis:redis://127.0.0.1:1/0"} {
 		_, err := redis.OpenURL(t.Context(), url)
 		wantError(t, "a URL that is none of Redis is refused", err, checkpoint.ErrUnavailable)
@@ -128,7 +128,7 @@ func TestOpenURL(t *testing.T) {
 }
 
 // Requirement: ErrClosed: nothing was written
-func TestClosedClient(t *testing.T) {
+func TestClient_Closed(t *testing.T) {
 	s, prefix := common(t)
 	for _, client := range []*goredis.Client{s.client(t), s.quick(t)} {
 		store := storeOf(t, client, redis.Config{Prefix: prefix, RetryFor: patient})
@@ -161,7 +161,7 @@ func TestCommit_KnowsThatNothingWasSent(t *testing.T) {
 }
 
 // Requirement: the server refuses, or is not ready
-func TestScriptsAreForgotten(t *testing.T) {
+func TestScripts_ForgottenByTheServer(t *testing.T) {
 	s := start(t)
 	store := storeOf(t, s.client(t), redis.Config{})
 	flush := s.client(t)
@@ -190,10 +190,10 @@ func (s *server) scriptsRun(t testing.TB) string {
 	return stats["cmdstat_eval"] + " " + stats["cmdstat_evalsha"]
 }
 
-// TestReplicaIsWaitedFor lets a master become a replica and back, as in a failover.
+// TestRetry_WaitsForAReplica lets a master become a replica and back, as in a failover.
 //
 // Requirement: the server refuses, or is not ready
-func TestReplicaIsWaitedFor(t *testing.T) {
+func TestRetry_WaitsForAReplica(t *testing.T) {
 	s := start(t)
 	store := storeOf(t, s.client(t), redis.Config{RetryFor: 2 * time.Second})
 	if err := store.Commit(t.Context(), link("thread", 1, "first")); err != nil {
@@ -214,11 +214,11 @@ func TestReplicaIsWaitedFor(t *testing.T) {
 	checkChain(t, store, "thread", 2)
 }
 
-// TestLoadingIsWaitedFor restarts a server that reads its data slowly. It answers while it does
-// once for every 2 MiB.
+// TestRetry_WaitsForALoadingServer restarts a server that reads its data slowly. It answers while
+// it does once for every 2 MiB.
 //
 // Requirement: the server refuses, or is not ready
-func TestLoadingIsWaitedFor(t *testing.T) {
+func TestRetry_WaitsForALoadingServer(t *testing.T) {
 	s := start(t, "--key-load-delay", "2000", "--rdbcompression", "no")
 	store := storeOf(t, s.client(t), redis.Config{RetryFor: patient})
 	if err := store.Commit(t.Context(), link("thread", 1, "id")); err != nil {
@@ -247,7 +247,7 @@ func TestLoadingIsWaitedFor(t *testing.T) {
 
 // Requirement: out of memory
 // Requirement: ErrFull: nothing was written, and reads still work
-func TestFullServer(t *testing.T) {
+func TestServer_Full(t *testing.T) {
 	s := start(t, "--maxmemory-policy", "noeviction")
 	store := storeOf(t, s.client(t), redis.Config{RetryFor: patient})
 	for seq := range uint64(5) {
@@ -286,7 +286,7 @@ func TestFullServer(t *testing.T) {
 
 // Requirement: the server refuses, or is not ready
 // Requirement: ErrBusy: nothing was written
-func TestBusyServer(t *testing.T) {
+func TestServer_Busy(t *testing.T) {
 	s := start(t, "--lua-time-limit", "10")
 	store := storeOf(t, s.client(t), redis.Config{RetryFor: time.Second})
 	if err := store.Commit(t.Context(), link("thread", 1, "1")); err != nil {
@@ -307,13 +307,13 @@ func TestBusyServer(t *testing.T) {
 	}
 }
 
-// TestContextsThatEnd pauses the server for much longer than any call may wait. The bound
+// TestContext_ThatEnds pauses the server for much longer than any call may wait. The bound
 // is generous; without care each call takes half a minute.
 //
 // Requirement: the store is slow, or silent
 // Requirement: a context ends during a write
 // Requirement: the error of a context alone: nothing was written
-func TestContextsThatEnd(t *testing.T) {
+func TestContext_ThatEnds(t *testing.T) {
 	const pause, bound = 30 * time.Second, 5 * time.Second
 	s := start(t)
 	for name, o := range map[string]goredis.Options{
@@ -355,10 +355,10 @@ func TestContextsThatEnd(t *testing.T) {
 	}
 }
 
-// TestEvictedThreadsAreGoneAsAWhole fills a server that throws keys away.
+// TestEviction_RemovesWholeThreads fills a server that throws keys away.
 //
 // Requirement: a thread is evicted, or expires
-func TestEvictedThreadsAreGoneAsAWhole(t *testing.T) {
+func TestEviction_RemovesWholeThreads(t *testing.T) {
 	s := start(t, "--maxmemory", "4mb", "--maxmemory-policy", "allkeys-random")
 	store := storeOf(t, s.client(t), redis.Config{})
 	const n = 300
@@ -394,10 +394,10 @@ func TestEvictedThreadsAreGoneAsAWhole(t *testing.T) {
 	}
 }
 
-// TestSomeoneElsesKeys are left alone.
+// TestKeys_OfOtherPrograms are left alone.
 //
 // Requirement: another version wrote it
-func TestSomeoneElsesKeys(t *testing.T) {
+func TestKeys_OfOtherPrograms(t *testing.T) {
 	s, prefix := common(t)
 	store := storeOf(t, s.client(t), redis.Config{Prefix: prefix})
 	key := prefix + ":{thread}"
@@ -418,10 +418,10 @@ func TestSomeoneElsesKeys(t *testing.T) {
 	}
 }
 
-// TestTooLarge refuses before anything is sent.
+// TestLimits_TooLarge refuses before anything is sent.
 //
 // Requirement: a state is huge
-func TestTooLarge(t *testing.T) {
+func TestLimits_TooLarge(t *testing.T) {
 	store := storeOf(t, connect(t, goredis.Options{Addr: "127.0.0.1:1"}), redis.Config{MaxBytes: 1000, RetryFor: patient})
 	c := link("thread", 1, "1")
 	c.Blobs[0].Data = make([]byte, 1000)
@@ -430,10 +430,10 @@ func TestTooLarge(t *testing.T) {
 	wantError(t, "entries that are too large are refused without a server", store.Put(t.Context(), p), checkpoint.ErrTooLarge, "MaxBytes")
 }
 
-// TestServerThatLostItsTail goes back to an earlier commit, as after a failover.
+// TestServer_ThatLostItsTail goes back to an earlier commit, as after a failover.
 //
 // Requirement: a failover loses acknowledged commits
-func TestServerThatLostItsTail(t *testing.T) {
+func TestServer_ThatLostItsTail(t *testing.T) {
 	s, prefix := common(t)
 	store := storeOf(t, s.client(t), redis.Config{Prefix: prefix})
 	key := prefix + ":{thread}"
@@ -463,8 +463,8 @@ func TestServerThatLostItsTail(t *testing.T) {
 	}
 }
 
-// TestIndexMendsItself: the index of threads is a hint.
-func TestIndexMendsItself(t *testing.T) {
+// TestIndex_RepairsItself: the index of threads is a hint.
+func TestIndex_RepairsItself(t *testing.T) {
 	s, prefix := common(t)
 	store := storeOf(t, s.client(t), redis.Config{Prefix: prefix})
 	hidden := storeOf(t, s.client(t), redis.Config{Prefix: prefix, Unlisted: true})

@@ -97,11 +97,11 @@ func want(n int) (list []string) {
 	return list
 }
 
-// TestARunRecoversAfterAFailover promotes a replica that lacks the newest commits of a run.
+// TestFailover_RunRecovers promotes a replica that lacks the newest commits of a run.
 // The run goes on over what is left: nothing runs twice, and the chain is one.
 //
 // Requirement: a failover loses acknowledged commits
-func TestARunRecoversAfterAFailover(t *testing.T) {
+func TestFailover_RunRecovers(t *testing.T) {
 	const n = 8
 	for _, durability := range []graph.Durability{graph.Sync, graph.Async} {
 		for lost := 1; lost <= 4; lost++ {
@@ -149,11 +149,11 @@ func recoveredOnce(t testing.TB, store checkpoint.Store) bool {
 	return recovered == 1
 }
 
-// TestAnIdleThreadAfterAFailoverIsAnEarlierOne has no run that could recover the thread. The thread
+// TestFailover_IdleThreadIsAnEarlierOne has no run that could recover the thread. The thread
 // is at an earlier commit, whole, and the next resume repeats the lost steps.
 //
 // Requirement: a failover loses acknowledged commits
-func TestAnIdleThreadAfterAFailoverIsAnEarlierOne(t *testing.T) {
+func TestFailover_IdleThreadIsAnEarlierOne(t *testing.T) {
 	const n, stop = 8, 5
 	p, ran := newPair(t), map[string]int{}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -184,10 +184,10 @@ func TestAnIdleThreadAfterAFailoverIsAnEarlierOne(t *testing.T) {
 	}
 }
 
-// TestARunWhoseLeaseWasLostIsNotified loses all of a thread, its lease too.
+// TestFailover_RunWhoseLeaseWasLostStops loses all of a thread, its lease too.
 //
 // Requirement: a failover loses acknowledged commits
-func TestARunWhoseLeaseWasLostIsNotified(t *testing.T) {
+func TestFailover_RunWhoseLeaseWasLostStops(t *testing.T) {
 	p, ran := newPair(t), map[string]int{}
 	p.lag()
 	_, err := days(t, p.store, 4, ran, map[int]func(){2: p.failOver}).Invoke(t.Context(), diary{}, graph.RunOptions{Thread: "t"})

@@ -16,11 +16,11 @@ import (
 	"github.com/weftrun/weft/checkpoint/redis"
 )
 
-// TestConnectionsCutAtRandom cuts before the server receives a commit, and after. Each commit is
+// TestConnections_CutAtRandom cuts before the server receives a commit, and after. Each commit is
 // made once all the same, and is acknowledged.
 //
 // Requirement: a connection is cut, a reply is lost
-func TestConnectionsCutAtRandom(t *testing.T) {
+func TestConnections_CutAtRandom(t *testing.T) {
 	const writers = 8
 	each := fewer(250, 2500, 25000)
 	s, prefix := common(t)
@@ -82,13 +82,13 @@ func checkIDs(t testing.TB, store checkpoint.Store, thread string, n int) {
 	}
 }
 
-// TestLostReplyThenOvertaken loses the reply of a commit. Before the writer can ask again, others
-// continue the thread or take it over. The commit was made, and the writer's call succeeds.
+// TestCommit_LostReplyThenOvertaken loses the reply of a commit. Before the writer can ask again,
+// others continue the thread or take it over. The commit was made, and the writer's call succeeds.
 //
 // Requirement: the same commit twice is one commit, so a lost reply is safe to retry
 // Requirement: a connection is cut, a reply is lost
 // Requirement: ErrUnknownOutcome: repeating the commit decides the outcome
-func TestLostReplyThenOvertaken(t *testing.T) {
+func TestCommit_LostReplyThenOvertaken(t *testing.T) {
 	for name, overtake := range map[string]func(t *testing.T, s *redis.Store){
 		"by a commit": func(t *testing.T, s *redis.Store) {
 			if err := s.Commit(t.Context(), link("thread", 3, "other")); err != nil {
@@ -146,11 +146,11 @@ func TestLostReplyThenOvertaken(t *testing.T) {
 	}
 }
 
-// TestUnknownOutcome cuts every reply: the store gives up, and reports an unknown outcome.
+// TestOutcome_Unknown cuts every reply: the store gives up, and reports an unknown outcome.
 //
 // Requirement: a network partition, and its end
 // Requirement: ErrUnknownOutcome: repeating the commit decides the outcome
-func TestUnknownOutcome(t *testing.T) {
+func TestOutcome_Unknown(t *testing.T) {
 	s, prefix := common(t)
 	var cutting atomic.Bool
 	p := startProxy(t, s.addr, func(p *proxy) {
@@ -176,10 +176,11 @@ func TestUnknownOutcome(t *testing.T) {
 	checkChain(t, store, "thread", 2)
 }
 
-// TestSlotMoves moves a slot of the cluster to another node and back while its thread grows.
+// TestCluster_SlotMoves moves a slot of the cluster to another node and back while its thread
+// grows.
 //
 // Requirement: the server refuses, or is not ready
-func TestSlotMoves(t *testing.T) {
+func TestCluster_SlotMoves(t *testing.T) {
 	servers := startCluster(t)
 	client := clusterClient(t, servers)
 	store := storeOf(t, client, redis.Config{RetryFor: time.Minute})
@@ -247,10 +248,10 @@ func move(t testing.TB, servers []*server, slot any, key string, from, to int) {
 	}
 }
 
-// TestDeadNodeHoldsUpOnlyItsOwn kills one master of a cluster without replicas.
+// TestCluster_DeadNodeDelaysOnlyItsThreads kills one master of a cluster without replicas.
 //
 // Requirement: the server refuses, or is not ready
-func TestDeadNodeHoldsUpOnlyItsOwn(t *testing.T) {
+func TestCluster_DeadNodeDelaysOnlyItsThreads(t *testing.T) {
 	servers := startCluster(t)
 	for _, s := range servers {
 		s.do(t, "config", "set", "cluster-require-full-coverage", "no")
@@ -283,11 +284,11 @@ func TestDeadNodeHoldsUpOnlyItsOwn(t *testing.T) {
 	}
 }
 
-// TestClusterThatNeverAnswers gives a client the address of a listener that never answers. The
+// TestCluster_ThatNeverAnswers gives a client the address of a listener that never answers. The
 // bound is generous; without care the call takes half a minute.
 //
 // Requirement: the store is slow, or silent
-func TestClusterThatNeverAnswers(t *testing.T) {
+func TestCluster_ThatNeverAnswers(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -321,10 +322,10 @@ func TestClusterThatNeverAnswers(t *testing.T) {
 	client.Close()
 }
 
-// TestTenantsDoNotMeet gives two prefixes the same threads.
+// TestPrefixes_AreIndependent gives two prefixes the same threads.
 //
 // Requirement: hostile names
-func TestTenantsDoNotMeet(t *testing.T) {
+func TestPrefixes_AreIndependent(t *testing.T) {
 	s, prefix := common(t)
 	one := storeOf(t, s.client(t), redis.Config{Prefix: prefix})
 	two := storeOf(t, s.client(t), redis.Config{Prefix: prefix + ":threads"})

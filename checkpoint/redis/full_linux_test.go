@@ -12,12 +12,12 @@ import (
 	"github.com/weftrun/weft/internal/storetest"
 )
 
-// TestFullDiskOfTheServer fills the disk that the server's log is on. With everysec the
+// TestServer_FullDisk fills the disk that the server's log is on. With everysec the
 // server refuses writes until there is room; with always it ends, and what it had
 // acknowledged is there when it is started again.
 //
 // Requirement: the disk is full, or read-only
-func TestFullDiskOfTheServer(t *testing.T) {
+func TestServer_FullDisk(t *testing.T) {
 	for _, policy := range []string{"everysec", "always"} {
 		t.Run(policy, func(t *testing.T) {
 			storetest.RunOnSmallDisk(t, func(t *testing.T, d storetest.Disk) { fillServer(t, d, policy) })

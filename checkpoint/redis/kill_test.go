@@ -16,7 +16,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/redis"
 )
 
-// TestKilledServer kills the server under writers, again and again. With a sync before
+// TestServer_Killed kills the server under writers, again and again. With a sync before
 // each reply what was acknowledged is there. With any other setting the newest commits may
 // be gone; what is left is an earlier moment, whole, and the writer goes on from it.
 //
@@ -24,7 +24,7 @@ import (
 // Requirement: what was acknowledged survives the loss of power
 // Requirement: the server is killed
 // Requirement: power loss
-func TestKilledServer(t *testing.T) {
+func TestServer_Killed(t *testing.T) {
 	for _, c := range []struct {
 		policy string
 		cut    bool // also the end of the log, as a power cut could

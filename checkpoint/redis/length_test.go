@@ -24,9 +24,9 @@ func count(t *testing.T, info, name string) float64 {
 	return n
 }
 
-// TestTheServersWorkDoesNotGrowWithAThread counts the server's calls and bytes. A clock would
+// TestServer_WorkDoesNotGrowWithAThread counts the server's calls and bytes. A clock would
 // measure how busy the machine is.
-func TestTheServersWorkDoesNotGrowWithAThread(t *testing.T) {
+func TestServer_WorkDoesNotGrowWithAThread(t *testing.T) {
 	c := start(t).client(t) // which sends nothing again that is merely slow
 	repo := repositoryOf(t, storeOf(t, c, redis.Config{}))
 	const reads = 50

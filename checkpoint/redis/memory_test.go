@@ -27,7 +27,7 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-func TestMemoryOnACluster(t *testing.T) {
+func TestMemory_OnACluster(t *testing.T) {
 	nodes := startCluster(t)
 	used := 0
 	memorytest.Run(t, func(t testing.TB) memory.Store {
@@ -89,7 +89,7 @@ func put(t testing.TB, m memory.Store, ns []string, ttl time.Duration) {
 	}
 }
 
-func TestKeysOfMemoryExpireWithTheirLastItem(t *testing.T) {
+func TestMemory_KeysExpireWithTheirLastItem(t *testing.T) {
 	s, prefix := common(t)
 	m := storeOf(t, s.client(t), redis.Config{Prefix: prefix}).Memory()
 	put(t, m, []string{"brief"}, time.Hour)
@@ -105,7 +105,7 @@ func TestKeysOfMemoryExpireWithTheirLastItem(t *testing.T) {
 	}
 }
 
-func TestEmptyNamespaceStaysOnTheListForAWhile(t *testing.T) {
+func TestMemory_EmptyNamespaceStaysListedForAWhile(t *testing.T) {
 	s, prefix := common(t)
 	m := storeOf(t, s.client(t), redis.Config{Prefix: prefix}).Memory()
 	put(t, m, []string{"a"}, 0)
@@ -124,7 +124,7 @@ func TestEmptyNamespaceStaysOnTheListForAWhile(t *testing.T) {
 	}
 }
 
-func TestMemoryIsNotTakenFromOthers(t *testing.T) {
+func TestMemory_KeysOfOthersAreRefused(t *testing.T) {
 	s, prefix := common(t)
 	m := storeOf(t, s.client(t), redis.Config{Prefix: prefix}).Memory()
 	s.do(t, "set", prefix+":m:{users}", "mine")
@@ -141,7 +141,7 @@ func TestMemoryIsNotTakenFromOthers(t *testing.T) {
 	wantError(t, "what is no record is damage", err, checkpoint.ErrCorrupt, "odd")
 }
 
-func TestMemoryOfAClosedStoreReturnsAnError(t *testing.T) {
+func TestMemory_OfAClosedStoreReturnsAnError(t *testing.T) {
 	s := open(t)
 	m := s.Memory()
 	s.Close()
@@ -153,16 +153,16 @@ func TestMemoryOfAClosedStoreReturnsAnError(t *testing.T) {
 	}
 }
 
-func TestMemoryLargerThanTheServerAllowsIsRefused(t *testing.T) {
+func TestMemory_LargerThanTheServerAllowsIsRefused(t *testing.T) {
 	s, prefix := common(t)
 	m := storeOf(t, s.client(t), redis.Config{Prefix: prefix, MaxBytes: 1000}).Memory()
 	_, err := m.Put(t.Context(), []string{"users"}, "k", json.RawMessage(`"`+strings.Repeat("x", 1000)+`"`), memory.Options{})
 	wantError(t, "Config.MaxBytes holds for memory", err, memory.ErrTooLarge, "MaxBytes")
 }
 
-// TestMemoryOverConnectionsThatAreCut counts up by compare-and-set. A put that was made and
+// TestMemory_OverConnectionsThatAreCut counts up by compare-and-set. A put that was made and
 // not acknowledged, and is then reported as a conflict, would stop it.
-func TestMemoryOverConnectionsThatAreCut(t *testing.T) {
+func TestMemory_OverConnectionsThatAreCut(t *testing.T) {
 	s, prefix := common(t)
 	for name, o := range map[string]goredis.Options{"AnyClient": {}, "AsOpenURLMakesIt": {ContextTimeoutEnabled: true, MaxRetries: -1}} {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestMemoryOverConnectionsThatAreCut(t *testing.T) {
 	}
 }
 
-func TestMemoryWithoutAReplyHasAnUnknownOutcome(t *testing.T) {
+func TestMemory_WithoutAReplyHasAnUnknownOutcome(t *testing.T) {
 	s, prefix := common(t)
 	var cutting atomic.Bool
 	p := startProxy(t, s.addr, func(p *proxy) {

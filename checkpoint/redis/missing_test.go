@@ -9,10 +9,10 @@ import (
 	"github.com/weftrun/weft/internal/racescale"
 )
 
-// TestTestsFailWithoutAServer runs some tests in a process that does not find the server. On a
+// TestTests_FailWithoutAServer runs some tests in a process that does not find the server. On a
 // machine that cannot test a backend, the tests must fail.
-func TestTestsFailWithoutAServer(t *testing.T) {
-	for _, name := range []string{"TestStoreIsDurable", "TestCluster", "TestProcesses"} {
+func TestTests_FailWithoutAServer(t *testing.T) {
+	for _, name := range []string{"TestStore_IsDurable", "TestCluster", "TestProcesses"} {
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+name+"$")
 		child.Env = append(racescale.Environ(), "PATH="+t.TempDir())
 		out, err := child.CombinedOutput()

@@ -122,12 +122,12 @@ func checkIDsAlone(t testing.TB, store checkpoint.Store, head uint64) {
 	}
 }
 
-// TestPartitionsUnderWriters opens and closes holes while writers append, each to a thread
+// TestPartitions_UnderWriters opens and closes holes while writers append, each to a thread
 // of its own and all to one.
 //
 // Requirement: a network partition, and its end
 // Requirement: readers or the store are slow under load
-func TestPartitionsUnderWriters(t *testing.T) {
+func TestPartitions_UnderWriters(t *testing.T) {
 	s, prefix := common(t)
 	store, h := holed(t, s, prefix, goredis.Options{ContextTimeoutEnabled: true, MaxRetries: -1, ReadTimeout: 100 * time.Millisecond})
 	list := startWriters(t, store, 4)
@@ -180,14 +180,14 @@ func raceOn(t testing.TB, store checkpoint.Store, name string, stop chan struct{
 	}
 }
 
-// TestStoreOverConnectionsThatAreCut is the whole suite over a proxy that cuts the connection at
+// TestStore_OverConnectionsThatAreCut is the whole suite over a proxy that cuts the connection at
 // three of a hundred pieces, before or after the server receives them. Of a long message only the
 // end is cut, since some have a thousand pieces.
 //
 // Requirement: the same request for a lease twice is one lease
 // Requirement: the same commit twice is one commit, so a lost reply is safe to retry
 // Requirement: a connection is cut, a reply is lost
-func TestStoreOverConnectionsThatAreCut(t *testing.T) {
+func TestStore_OverConnectionsThatAreCut(t *testing.T) {
 	s, _ := common(t)
 	p := startProxy(t, s.addr, func(p *proxy) {
 		p.cut = func(_ bool, b []byte) bool { return len(b) < 16<<10 && rand.IntN(100) < 3 }

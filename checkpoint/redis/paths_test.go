@@ -9,8 +9,8 @@ import (
 	"github.com/weftrun/weft/checkpoint/redis"
 )
 
-// TestBlobsAreWrittenOnceOnTheShortWay too: a commit with entries goes another way.
-func TestBlobsAreWrittenOnceOnTheShortWay(t *testing.T) {
+// TestBlobs_AreWrittenOnceWithoutPendingEntries too: a commit with entries goes another way.
+func TestBlobs_AreWrittenOnceWithoutPendingEntries(t *testing.T) {
 	store := open(t)
 	for seq := range uint64(2) {
 		if err := store.Commit(t.Context(), link("thread", seq+1, fmt.Sprint(seq+1))); err != nil {
@@ -29,9 +29,9 @@ func TestBlobsAreWrittenOnceOnTheShortWay(t *testing.T) {
 	}
 }
 
-// TestLeaseOfNothingEnds: a lease alone is forgotten some day, and a thread that begins
+// TestLease_WithoutACommitExpires: a lease alone is forgotten some day, and a thread that begins
 // under it is not.
-func TestLeaseOfNothingEnds(t *testing.T) {
+func TestLease_WithoutACommitExpires(t *testing.T) {
 	s, prefix := common(t)
 	client := s.client(t)
 	w := watched{storeOf(t, client, redis.Config{Prefix: prefix}), t, client, prefix}
@@ -58,8 +58,8 @@ func TestLeaseOfNothingEnds(t *testing.T) {
 	wantError(t, "a lease that was forgotten is over", w.Commit(t.Context(), c), checkpoint.ErrFenced)
 }
 
-// TestManyOfEverything has more than a script can pass to one command.
-func TestManyOfEverything(t *testing.T) {
+// TestStore_ManyOfEverything has more than a script can pass to one command.
+func TestStore_ManyOfEverything(t *testing.T) {
 	const n = 9000
 	store := open(t)
 	c := checkpoint.Commit{Key: checkpoint.Key{Thread: "thread"}, ID: "1", Refs: []checkpoint.Ref{{Field: "log", Base: 1, Chunks: n - 1}}}

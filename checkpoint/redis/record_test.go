@@ -10,7 +10,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-func TestRecordsComeBack(t *testing.T) {
+func TestRecord_RoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.Custom(func(t *rapid.T) string { return string(rapid.SliceOfN(rapid.Byte(), 0, 70).Draw(t, "text")) })
 		c := checkpoint.Commit{
@@ -36,7 +36,7 @@ func whole() []byte {
 }
 
 // Requirement: stored bytes are damaged
-func TestDamagedRecordsAreRefused(t *testing.T) {
+func TestRecord_DamagedIsRefused(t *testing.T) {
 	for i := range len(whole()) * 8 {
 		b := whole()
 		b[i/8] ^= 1 << (i % 8)
@@ -65,7 +65,7 @@ func FuzzDecodeRecord(f *testing.F) {
 }
 
 // Requirement: hostile names
-func TestNamesAreInjective(t *testing.T) {
+func TestNames_AreInjective(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(rapid.StringMatching(`[a-z~/{}:.]{0,5}`), rapid.String(), rapid.StringMatching(`[a-z]{62,66}`))
 		a, b := name.Draw(t, "a"), name.Draw(t, "b")
@@ -88,7 +88,7 @@ func FuzzSplitEntryName(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) { splitEntryName(name) })
 }
 
-func TestPipelinesShareTrips(t *testing.T) {
+func TestPipelines_ShareTrips(t *testing.T) {
 	var l pipeline
 	runners := 0
 	for range 3 * batchCalls {

@@ -30,7 +30,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-func TestStoreIsDurable(t *testing.T) {
+func TestStore_IsDurable(t *testing.T) {
 	prefixes := map[string]string{}
 	checkpointtest.RunDurable(t, func(t testing.TB, dir string) checkpoint.Store {
 		s, prefix := common(t)

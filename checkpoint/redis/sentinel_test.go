@@ -52,11 +52,11 @@ sentinel failover-timeout weft 5000
 	return s
 }
 
-// TestRunGoesOnAfterAFailover kills the master under a run, and lets Sentinel promote the
-// replica. Whether the replica had all that was acknowledged is not up to the store: a
-// run whose newest commits were lost stores its state again. Only the lease must have come
-// through, since a run that has lost that writes nothing.
-func TestRunGoesOnAfterAFailover(t *testing.T) {
+// TestSentinel_RunContinuesAfterAFailover kills the master under a run, and lets Sentinel promote
+// the replica. Whether the replica had all that was acknowledged is not up to the store: a run
+// whose newest commits were lost stores its state again. Only the lease must have come through,
+// since a run that has lost that writes nothing.
+func TestSentinel_RunContinuesAfterAFailover(t *testing.T) {
 	master, replica := start(t), start(t)
 	sentinel := startSentinel(t, master, replica)
 	client := goredis.NewFailoverClient(&goredis.FailoverOptions{MasterName: "weft", SentinelAddrs: []string{sentinel.addr}})

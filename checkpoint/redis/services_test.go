@@ -44,7 +44,7 @@ func TestServices_TwoProcesses(t *testing.T) {
 func BenchmarkConversations(b *testing.B) { servicetest.Benchmark(b, documentStore(b)) }
 
 // Requirement: the last documents are one round trip
-func TestLastMessagesOfALongThreadAreOneRoundTrip(t *testing.T) {
+func TestMessages_LastOfALongThreadAreOneRoundTrip(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr)
 	c := connect(t, goredis.Options{Addr: p.addr, PoolSize: 1, ContextTimeoutEnabled: true, MaxRetries: -1})
@@ -74,8 +74,8 @@ func repositoryOf(t testing.TB, s *redis.Store) *conversation.Repository {
 // Where a process that a test starts finds its server, and the prefix.
 const listenAt, listenPrefix = "WEFT_TEST_LISTEN_AT", "WEFT_TEST_LISTEN_PREFIX"
 
-// TestProcessThatListens is a process of its own; without its environment it has nothing to do.
-func TestProcessThatListens(t *testing.T) {
+// TestListener_InAProcess is a process of its own; without its environment it has nothing to do.
+func TestListener_InAProcess(t *testing.T) {
 	addr := os.Getenv(listenAt)
 	if addr == "" {
 		return
@@ -96,9 +96,9 @@ func TestProcessThatListens(t *testing.T) {
 }
 
 // Requirement: filters of subscribers are ignored
-func TestAnotherProcessReceivesWhatIsAdded(t *testing.T) {
+func TestListener_AnotherProcessReceivesEvents(t *testing.T) {
 	s, prefix := common(t)
-	child := exec.Command(os.Args[0], "-test.run=^TestProcessThatListens$", "-test.v")
+	child := exec.Command(os.Args[0], "-test.run=^TestListener_InAProcess$", "-test.v")
 	child.Env = append(racescale.Environ(), listenAt+"="+s.addr, listenPrefix+"="+prefix)
 	out, err := child.StdoutPipe()
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 	"github.com/weftrun/weft/checkpoint/redis"
 )
 
-// TestStalledServerGathersNothing pauses the server under many threads whose commits have
+// TestStalledServer_LeavesNothingInMemory pauses the server under many threads whose commits have
 // deadlines, again and again. Abandoned calls leave nothing in memory, and each thread continues.
 //
 // Requirement: readers or the store are slow under load
-func TestStalledServerGathersNothing(t *testing.T) {
+func TestStalledServer_LeavesNothingInMemory(t *testing.T) {
 	const pause = 30 * time.Second
 	threads, rounds := fewer(50, 200, 10000), fewer(2, 3, 20)
 	s := start(t)

@@ -11,10 +11,10 @@ import (
 	"github.com/weftrun/weft/checkpoint/redis"
 )
 
-// TestRoundTrips counts on the wire.
+// TestCall_RoundTrips counts on the wire.
 //
 // Requirement: round trips of a run and of each call
-func TestRoundTrips(t *testing.T) {
+func TestCall_RoundTrips(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr)
 	client := connect(t, goredis.Options{Addr: p.addr, PoolSize: 1, ContextTimeoutEnabled: true, MaxRetries: -1})
@@ -72,8 +72,8 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// TestBytesOfAStepDoNotGrow compares step 100 of a thread with step 1000.
-func TestBytesOfAStepDoNotGrow(t *testing.T) {
+// TestStep_BytesDoNotGrow compares step 100 of a thread with step 1000.
+func TestStep_BytesDoNotGrow(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr)
 	store := storeOf(t, connect(t, goredis.Options{Addr: p.addr, PoolSize: 1}), redis.Config{Prefix: prefix})
@@ -103,8 +103,8 @@ func TestBytesOfAStepDoNotGrow(t *testing.T) {
 	}
 }
 
-// TestNumbersAreFoundInLongChains looks for a place that no commit marks any more.
-func TestNumbersAreFoundInLongChains(t *testing.T) {
+// TestNumbers_AreFoundInLongChains looks for a place that no commit marks any more.
+func TestNumbers_AreFoundInLongChains(t *testing.T) {
 	store := open(t)
 	const n = 6000 // more than the server looks through in one call
 	for seq := range n {

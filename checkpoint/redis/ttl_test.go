@@ -50,7 +50,7 @@ func keysOf(t *testing.T, s *server, prefix string) (keys []string) {
 	return keys
 }
 
-func TestEveryKeyOfAThreadHasATTL(t *testing.T) {
+func TestTTL_OfEveryKeyOfAThread(t *testing.T) {
 	s, prefix := common(t)
 	store := storeOf(t, s.client(t), redis.Config{Prefix: prefix})
 	var looks atomic.Int64
@@ -82,7 +82,7 @@ func TestEveryKeyOfAThreadHasATTL(t *testing.T) {
 	}
 }
 
-func TestPruningLeavesNoOrphan(t *testing.T) {
+func TestPrune_LeavesNoOrphan(t *testing.T) {
 	s, prefix := common(t)
 	store := storeOf(t, s.client(t), redis.Config{Prefix: prefix})
 	g := pages(t, store, func(string) {})

@@ -9,10 +9,10 @@ import (
 	"github.com/weftrun/weft/internal/storetest"
 )
 
-// TestBytesOfARunDoNotGrow measures what is in the rows. The file grows by whole pages.
+// TestRun_BytesDoNotGrow measures what is in the rows. The file grows by whole pages.
 //
 // Requirement: the bytes of a step do not grow with the thread
-func TestBytesOfARunDoNotGrow(t *testing.T) {
+func TestRun_BytesDoNotGrow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	store := mustOpen(t, path)
 	db, err := sql.Open("sqlite", path)

@@ -15,7 +15,7 @@ import (
 )
 
 // Requirement: the disk is full, or read-only
-func TestPathsThatAreNoFile(t *testing.T) {
+func TestOpen_PathThatIsNoFile(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "plain")
 	if err := os.WriteFile(plain, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func unwritable(t testing.TB) string {
 	return dir
 }
 
-func TestOpenHonoursContext(t *testing.T) {
+func TestOpen_HonoursContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "threads.db"))
@@ -48,7 +48,7 @@ func TestOpenHonoursContext(t *testing.T) {
 }
 
 // Requirement: another version wrote it
-func TestFilesThatAreNotOurs(t *testing.T) {
+func TestOpen_FilesOfOtherPrograms(t *testing.T) {
 	text := []byte("This is a diary.\n")
 	for _, c := range []struct {
 		rule  string
@@ -107,7 +107,7 @@ func read(t testing.TB, path string) []byte {
 	return b
 }
 
-func TestEmptyFileIsNew(t *testing.T) {
+func TestOpen_EmptyFileIsNew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -117,11 +117,11 @@ func TestEmptyFileIsNew(t *testing.T) {
 	}
 }
 
-// TestDamagedFiles changes bytes of the file. A read returns the right data or an error. The bytes
-// inside a value are checked by the layer above.
+// TestOpen_DamagedFiles changes bytes of the file. A read returns the right data or an error. The
+// bytes inside a value are checked by the layer above.
 //
 // Requirement: stored bytes are damaged
-func TestDamagedFiles(t *testing.T) {
+func TestOpen_DamagedFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	whole := writeThreads(t, path)
 	half := len(whole) / 2
@@ -194,9 +194,9 @@ func garble(b []byte) {
 	}
 }
 
-// TestFileThatIsGone removes the file of an open store. The store must not acknowledge a commit
+// TestFile_ThatIsGone removes the file of an open store. The store must not acknowledge a commit
 // that no process could read later.
-func TestFileThatIsGone(t *testing.T) {
+func TestFile_ThatIsGone(t *testing.T) {
 	for name, replaced := range map[string]bool{"deleted": false, "replaced": true} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "weft.db")

@@ -8,9 +8,9 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 )
 
-// TestDocumentsAreReadInTheOrderOfAnIndex reads SQLite's query plans. A query that uses an index
+// TestDocuments_AreReadInTheOrderOfAnIndex reads SQLite's query plans. A query that uses an index
 // takes time by the size of its answer, not by the size of the table.
-func TestDocumentsAreReadInTheOrderOfAnIndex(t *testing.T) {
+func TestDocuments_AreReadInTheOrderOfAnIndex(t *testing.T) {
 	s, err := OpenConfig(t.Context(), filepath.Join(t.TempDir(), "threads.db"), Config{})
 	if err != nil {
 		t.Fatal(err)

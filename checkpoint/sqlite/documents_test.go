@@ -29,7 +29,7 @@ func documentsOf(t testing.TB, s *sqlite.Store) document.Store {
 	return d
 }
 
-func TestDocumentsOutliveTheirStoreAndAreShared(t *testing.T) {
+func TestDocuments_OutliveTheirStoreAndAreShared(t *testing.T) {
 	path, at := filepath.Join(t.TempDir(), "threads.db"), document.At("c", "p")
 	s := openAt(t, path, sqlite.Config{})
 	other := documentsOf(t, openAt(t, path, sqlite.Config{}))

@@ -33,7 +33,7 @@ func doctor(t *testing.T, path string) map[string]checkpoint.Finding {
 	return found
 }
 
-func TestDoctorFindsANewFileGood(t *testing.T) {
+func TestDoctor_NewFileIsGood(t *testing.T) {
 	found := doctor(t, filepath.Join(t.TempDir(), "threads.db"))
 	for _, subject := range []string{"quick_check", "journal_mode, synchronous", "permissions", "size", "log", "version"} {
 		if f, ok := found[subject]; !ok || f.Severity != checkpoint.Good {
@@ -48,7 +48,7 @@ func TestDoctorFindsANewFileGood(t *testing.T) {
 	}
 }
 
-func TestDoctorSeesAFileThatOthersMayChange(t *testing.T) {
+func TestDoctor_FindsAFileThatOthersMayChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	doctor(t, path)
 	for mode, want := range map[os.FileMode]checkpoint.Severity{0o644: checkpoint.Note, 0o666: checkpoint.Warning, 0o600: checkpoint.Good} {
@@ -61,7 +61,7 @@ func TestDoctorSeesAFileThatOthersMayChange(t *testing.T) {
 	}
 }
 
-func TestDoctorSeesADamagedPage(t *testing.T) {
+func TestDoctor_FindsADamagedPage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	s, err := Open(t.Context(), path)
 	if err != nil {
@@ -91,7 +91,7 @@ func TestDoctorSeesADamagedPage(t *testing.T) {
 	}
 }
 
-func TestDoctorJudges(t *testing.T) {
+func TestDoctor_Severity(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		f    checkpoint.Finding
@@ -115,7 +115,7 @@ func TestDoctorJudges(t *testing.T) {
 	}
 }
 
-func TestDoctorOfAClosedStoreReturnsAnError(t *testing.T) {
+func TestDoctor_OfAClosedStoreReturnsAnError(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "threads.db"))
 	if err != nil {
 		t.Fatal(err)

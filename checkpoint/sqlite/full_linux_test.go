@@ -11,11 +11,11 @@ import (
 	"github.com/weftrun/weft/internal/storetest"
 )
 
-// TestFullFileSystem fills a disk. A commit without space fails as a whole, reads continue, and the
-// same commit succeeds when there is space again.
+// TestFileSystem_Full fills a disk. A commit without space fails as a whole, reads continue, and
+// the same commit succeeds when there is space again.
 //
 // Requirement: the disk is full, or read-only
-func TestFullFileSystem(t *testing.T) {
+func TestFileSystem_Full(t *testing.T) {
 	storetest.RunOnSmallDisk(t, func(t *testing.T, d storetest.Disk) {
 		path := filepath.Join(d.Dir, "threads.db")
 		s := mustOpen(t, path)

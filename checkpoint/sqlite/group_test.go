@@ -67,7 +67,7 @@ func commitTogether(t testing.TB, s *Store, commits []checkpoint.Commit) []error
 	return errs
 }
 
-func TestEachOfAGroupFailsAlone(t *testing.T) {
+func TestGroup_EachCallFailsAlone(t *testing.T) {
 	late := first("late")
 	late.Head = 7
 	twice := first("twice")
@@ -96,7 +96,7 @@ func TestEachOfAGroupFailsAlone(t *testing.T) {
 
 // Requirement: the store is slow, or silent
 // Requirement: the error of a context alone: nothing was written
-func TestWaitingCallIsWithdrawn(t *testing.T) {
+func TestCall_WaitingIsWithdrawn(t *testing.T) {
 	s := openHere(t)
 	release := hold(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -118,7 +118,7 @@ func TestWaitingCallIsWithdrawn(t *testing.T) {
 
 // Requirement: a context ends during a write
 // Requirement: ErrUnknownOutcome: repeating the commit decides the outcome
-func TestCallThatIsBeingWrittenHasUnknownOutcome(t *testing.T) {
+func TestCall_BeingWrittenHasUnknownOutcome(t *testing.T) {
 	s := openHere(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	inside, leave := make(chan struct{}), make(chan struct{})
@@ -143,7 +143,7 @@ func TestCallThatIsBeingWrittenHasUnknownOutcome(t *testing.T) {
 }
 
 // Requirement: ErrClosed: nothing was written
-func TestCloseWaitsForWhatWasAccepted(t *testing.T) {
+func TestClose_WaitsForAcceptedCalls(t *testing.T) {
 	s := openHere(t)
 	release := hold(t, s)
 	var wg sync.WaitGroup
@@ -162,7 +162,7 @@ func TestCloseWaitsForWhatWasAccepted(t *testing.T) {
 
 // Requirement: the disk is full, or read-only
 // Requirement: ErrFull: nothing was written, and reads still work
-func TestFullDisk(t *testing.T) {
+func TestDisk_Full(t *testing.T) {
 	s := openHere(t)
 	limit := func(pages string) {
 		err := s.submit(t.Context(), func(w *writer) error {

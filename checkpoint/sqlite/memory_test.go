@@ -74,7 +74,7 @@ func put(t testing.TB, m memory.Store, key, value string) {
 	}
 }
 
-func TestMemoryOutlivesItsStoreBesideThreads(t *testing.T) {
+func TestMemory_OutlivesItsStoreBesideThreads(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	s := openAt(t, path, sqlite.Config{})
 	if err := s.Commit(t.Context(), checkpoint.Commit{Key: checkpoint.Key{Thread: "t"}, ID: "1"}); err != nil {
@@ -94,7 +94,7 @@ func TestMemoryOutlivesItsStoreBesideThreads(t *testing.T) {
 	}
 }
 
-func TestMemoryIsSharedByStoresOfOneFile(t *testing.T) {
+func TestMemory_IsSharedByStoresOfOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	var stores []memory.Store
 	for range 2 {
@@ -106,7 +106,7 @@ func TestMemoryIsSharedByStoresOfOneFile(t *testing.T) {
 	}
 }
 
-func TestMemoryOfAClosedStoreReturnsAnError(t *testing.T) {
+func TestMemory_OfAClosedStoreReturnsAnError(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "threads.db"), sqlite.Config{})
 	m := memoryOf(t, s)
 	s.Close()

@@ -12,14 +12,14 @@ import (
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
 )
 
-// TestPowerCut opens files as a power cut may leave them. All bytes up to an acknowledged commit
+// TestPower_Cut opens files as a power cut may leave them. All bytes up to an acknowledged commit
 // are on the disk, since SQLite waits for them (synchronous=FULL, which Doctor checks). After them
 // comes any part of the next commit, or other bytes. The store must have the acknowledged commit,
 // and no part of the next.
 //
 // Requirement: what was acknowledged survives the loss of power
 // Requirement: power loss
-func TestPowerCut(t *testing.T) {
+func TestPower_Cut(t *testing.T) {
 	const commits = 20
 	cuts := 100
 	if os.Getenv(checkpointtest.Soak) != "" {

@@ -22,10 +22,10 @@ func fewer(n int) int {
 	return n
 }
 
-// TestProcessesRaceOnOneThread also lets the processes race to create the file.
+// TestProcesses_RaceOnOneThread also lets the processes race to create the file.
 //
 // Requirement: two processes continue one thread
-func TestProcessesRaceOnOneThread(t *testing.T) {
+func TestProcesses_RaceOnOneThread(t *testing.T) {
 	path, each := filepath.Join(t.TempDir(), "new", "threads.db"), fewer(150)
 	children := []*child{startChild(t, "race", path, "one", each), startChild(t, "race", path, "two", each)}
 	var acked []ack
@@ -40,12 +40,12 @@ func TestProcessesRaceOnOneThread(t *testing.T) {
 	}
 }
 
-// TestKilledWriterLosesNothing kills processes at random moments, one after the other, all with the
-// same file.
+// TestWriter_KilledLosesNothing kills processes at random moments, one after the other, all with
+// the same file.
 //
 // Requirement: what was acknowledged survives the death of the process
 // Requirement: the process dies while it writes to the file
-func TestKilledWriterLosesNothing(t *testing.T) {
+func TestWriter_KilledLosesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	acked := map[string][]ack{}
 	for n := range fewer(20) {
@@ -85,7 +85,7 @@ func integrity(t testing.TB, path string) (result string) {
 }
 
 // Requirement: ErrBusy: nothing was written
-func TestFileLockedByAnotherProcess(t *testing.T) {
+func TestFile_LockedByAnotherProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	if err := mustOpen(t, path).Close(); err != nil {
 		t.Fatal(err)
@@ -98,10 +98,10 @@ func TestFileLockedByAnotherProcess(t *testing.T) {
 	mustOpen(t, path)
 }
 
-// TestWriterWaitsForAnotherProgram locks as the sqlite3 tool would.
+// TestWriter_WaitsForAnotherProgram locks as the sqlite3 tool would.
 //
 // Requirement: the store is slow, or silent
-func TestWriterWaitsForAnotherProgram(t *testing.T) {
+func TestWriter_WaitsForAnotherProgram(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	s, err := sqlite.OpenConfig(t.Context(), path, sqlite.Config{BusyTimeout: 20 * time.Millisecond})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-func TestRefsComeBack(t *testing.T) {
+func TestRefs_RoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		refs := rapid.SliceOf(rapid.Custom(func(t *rapid.T) checkpoint.Ref {
 			return checkpoint.Ref{
@@ -29,7 +29,7 @@ func TestRefsComeBack(t *testing.T) {
 }
 
 // Requirement: stored bytes are damaged
-func TestDamagedRefsAreRefused(t *testing.T) {
+func TestRefs_DamagedAreRefused(t *testing.T) {
 	labels := encodeLabels(map[string]string{"run": "1", "source": "step"})
 	whole := encodeRefs([]checkpoint.Ref{{Field: "messages", Base: 3, Chunks: 300}, {Field: "", Base: 1 << 60}}, labels)
 	for i := range len(labels) * 8 {
@@ -53,7 +53,7 @@ func TestDamagedRefsAreRefused(t *testing.T) {
 	}
 }
 
-func TestLabelsComeBack(t *testing.T) {
+func TestLabels_RoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringN(1, 6, -1)
 		labels := rapid.MapOf(text, rapid.StringN(0, 6, -1)).Draw(t, "labels")

@@ -139,7 +139,7 @@ func TestProcesses(t *testing.T) {
 	checkpointtest.RunProcesses(t, filepath.Join(t.TempDir(), "threads.db"), openAddress)
 }
 
-func TestStoreIsDurable(t *testing.T) { checkpointtest.RunDurable(t, open) }
+func TestStore_IsDurable(t *testing.T) { checkpointtest.RunDurable(t, open) }
 
 func BenchmarkStore(b *testing.B) {
 	checkpointtest.Bench(b, func(t testing.TB) checkpoint.Store { return open(t, t.TempDir()) })
@@ -175,7 +175,7 @@ func mustOpen(t testing.TB, path string) *sqlite.Store {
 	return s
 }
 
-func TestOpenMakesFileForOwnerOnly(t *testing.T) {
+func TestOpen_MakesAFileForItsOwnerOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deep", "er", "odd ?#%20&=;'name.db")
 	s := mustOpen(t, path)
 	if err := s.Commit(t.Context(), link("thread", 1, "id")); err != nil {
@@ -195,7 +195,7 @@ func TestOpenMakesFileForOwnerOnly(t *testing.T) {
 	}
 }
 
-func TestCloseFoldsTheLogIntoTheFile(t *testing.T) {
+func TestClose_MovesTheLogIntoTheFile(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	if err := errors.Join(s.Commit(t.Context(), link("thread", 1, "id")), s.Close(), s.Close()); err != nil {
@@ -207,7 +207,7 @@ func TestCloseFoldsTheLogIntoTheFile(t *testing.T) {
 	}
 }
 
-func TestManyMayCreateOneFile(t *testing.T) {
+func TestOpen_ManyCreateOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "threads.db")
 	var wg sync.WaitGroup
 	for n := range 8 {
@@ -231,7 +231,7 @@ func TestManyMayCreateOneFile(t *testing.T) {
 	}
 }
 
-func TestTwoStoresShareOneFile(t *testing.T) {
+func TestStores_ShareOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	stores := []*sqlite.Store{mustOpen(t, path), mustOpen(t, path)}
 	acked := make([][]ack, len(stores))

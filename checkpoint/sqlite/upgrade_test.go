@@ -30,7 +30,7 @@ var layouts = []int{1, 2}
 var oldKeys = []checkpoint.Key{{Thread: "a"}, {Thread: "a", Namespace: "sub"}, {Thread: "b:é"}}
 
 // Requirement: data of an older release opens, and its threads continue
-func TestFileOfAnOlderLayoutOpens(t *testing.T) {
+func TestOlderLayout_Opens(t *testing.T) {
 	for _, layout := range layouts {
 		path := old(t, layout)
 		for range 2 { // when it is brought up to date, and when it is
@@ -45,8 +45,8 @@ func TestFileOfAnOlderLayoutOpens(t *testing.T) {
 	}
 }
 
-// TestLeaseOfAnOlderLayoutIsTakenOver also checks that the thread then records its leases.
-func TestLeaseOfAnOlderLayoutIsTakenOver(t *testing.T) {
+// TestOlderLayout_LeaseIsTakenOver also checks that the thread then records its leases.
+func TestOlderLayout_LeaseIsTakenOver(t *testing.T) {
 	s := mustOpen(t, old(t, 2))
 	r := checkpoint.LeaseRequest{Thread: "leased", Owner: "me", TTL: time.Minute, ID: "first", Force: true}
 	for _, id := range []string{"first", "second"} {
@@ -92,7 +92,7 @@ func checkOld(t *testing.T, s *sqlite.Store, k checkpoint.Key) {
 }
 
 // Requirement: a release is rolled out
-func TestOlderFileCanDoWhatANewOneCan(t *testing.T) {
+func TestOlderLayout_CanDoWhatANewFileCan(t *testing.T) {
 	for _, layout := range layouts {
 		doAll(t, mustOpen(t, old(t, layout)))
 	}
@@ -125,7 +125,7 @@ func doAll(t *testing.T, s *sqlite.Store) {
 }
 
 // Requirement: a release is rolled out
-func TestManyMayBringOneFileUpToDate(t *testing.T) {
+func TestOlderLayout_ManyUpgradeItAtOnce(t *testing.T) {
 	for _, layout := range layouts {
 		manyOpen(t, old(t, layout))
 	}

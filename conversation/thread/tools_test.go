@@ -43,7 +43,7 @@ func TestIsToolEnabled_Failures(t *testing.T) {
 	p.warned("with one warning", "t1", "dice", "down")
 }
 
-func TestEnableTools(t *testing.T) {
+func TestTools_Enable(t *testing.T) {
 	p := newProbe(t)
 	s := p.begin(thread.Implicit)
 	th := p.load(s, "t1")
@@ -66,7 +66,7 @@ func TestEnableTools(t *testing.T) {
 	p.Fails("an invalid list is not changed", s.EnableTools(p.Context(), "t1", "axe"), thread.ErrConfig)
 }
 
-func TestDisableTools(t *testing.T) {
+func TestTools_Disable(t *testing.T) {
 	p := newProbe(t)
 	s := p.begin(thread.Implicit)
 	p.Fails("an empty thread id is rejected", s.DisableTools(p.Context(), "", "x"), thread.ErrThreadID)
@@ -78,7 +78,7 @@ func TestDisableTools(t *testing.T) {
 	p.Same("a disabled tool is disabled", s.IsToolEnabled(p.Context(), "t1", "map"), false)
 }
 
-func TestEnabledTools(t *testing.T) {
+func TestTools_Enabled(t *testing.T) {
 	p := newProbe(t)
 	s := p.begin(thread.Explicit)
 	_, err := s.EnabledTools(p.Context(), "")

@@ -50,8 +50,8 @@ func tries(t *testing.T, text string) {
 	formatsSafely(t, text, text)
 }
 
-// TestParse_TextsOfThreePiecesDoNotPanic tries what fuzzing finds late: a text that ends where more was
-// expected.
+// TestParse_TextsOfThreePiecesDoNotPanic tries what fuzzing finds late: a text that ends where more
+// was expected.
 func TestParse_TextsOfThreePiecesDoNotPanic(t *testing.T) {
 	strungTogether(3, pieces, func(text string) { tries(t, text) })
 }
@@ -69,8 +69,8 @@ func TestParse_TwoPiecesDoNotPanic(t *testing.T) {
 	}
 }
 
-// TestParse_OddValuesDoNotPanic puts values where others belong: nothing, lists, aliases, and numbers out
-// of bounds.
+// TestParse_OddValuesDoNotPanic puts values where others belong: nothing, lists, aliases, and
+// numbers out of bounds.
 func TestParse_OddValuesDoNotPanic(t *testing.T) {
 	odd := []string{"", "~", "[]", "{}", "[~]", "{a: ~}", "[[]]", "[{}]", "\"\"", "*n", "*l", "17", "-1", "1e400", "true", "END", "${{", "\"${{ }}\"",
 		"9223372036854775808", "9999999h", "2562048h", "0s", "999999999GiB", "999999999/s", "\"\\u200b\"", "{? [a] : b}", "{<<: *n}"}

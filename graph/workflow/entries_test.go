@@ -89,7 +89,7 @@ nodes:
 
 func TestSections_EntriesReachTheirKinds(t *testing.T) {
 	t.Parallel()
-	w, err := workflow.Parse("in.yaml", []byte(lamps), lampOptions(map[string]string{"LAMP_KEY": "opensesame", "LAMP_AT": "the door", "OTHER_KEY": "shutsesame"}))
+	w, err := workflow.Parse("in.yaml", []byte(lamps), lampOptions(map[string]string{"LAMP_KEY": "opensesame", "LAMP_AT": "the gate", "OTHER_KEY": "shutsesame"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestSections_EntriesReachTheirKinds(t *testing.T) {
 	}
 	a, _ := res.State.Get("a")
 	b, _ := res.State.Get("b")
-	if a != "a is red at the door with [secret key]" || b != "b is green at home with x-[secret env:OTHER_KEY]" {
+	if a != "a is red at the gate with [secret key]" || b != "b is green at home with x-[secret env:OTHER_KEY]" {
 		t.Errorf("got %q and %q", a, b)
 	}
 	text, err := w.Marshal()

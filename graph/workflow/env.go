@@ -108,9 +108,10 @@ func (o Options) lookup() func(string) (string, bool) {
 	return os.LookupEnv
 }
 
-// CheckEnv returns an *Error that names every variable of the environment which the file
-// needs, for env, for secrets, for its models and tools or for a node, and which is not set or of
-// another type, and every permission that is missing; nil if there is none. A run that reads one of them fails; CheckEnv finds it before.
+// CheckEnv checks the environment that the file needs: for env, secrets, models, tools and nodes.
+// It returns an *Error that names every variable that is not set or of another type, and every
+// missing permission; nil if there is none. Call it before a run, which would fail when it reads
+// one.
 func (w *Workflow) CheckEnv() error {
 	s := *w.src
 	s.problems = new(problems)

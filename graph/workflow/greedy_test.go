@@ -122,8 +122,8 @@ func TestParse_LoadsGreedyFilesInBudget(t *testing.T) {
 	}
 }
 
-// TestParse_ReportsTheFirst200Mistakes holds that a real file has all of its mistakes, and what follows
-// more of them.
+// TestParse_ReportsTheFirst200Mistakes checks that up to 200 mistakes are reported, and then that
+// there are more.
 func TestParse_ReportsTheFirst200Mistakes(t *testing.T) {
 	for n, want := range map[int]int{1: 1, 100: 100, 200: 200, 201: 201, 300: 201} {
 		_, err := workflow.Parse("in.yaml", []byte(setOf(n, `"${{ foo }}"`)), workflow.Options{})

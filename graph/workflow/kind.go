@@ -68,8 +68,8 @@ type Env struct {
 	Root string
 	// Out is the folder that everything the node writes is below. It may not exist.
 	Out string
-	// AllowHosts are the hosts that may get a key of the environment although a file chose them, such
-	// as localhost:8080. Without a port they are those of https.
+	// AllowHosts are the hosts that may get a key of the environment although a file chose them,
+	// such as localhost:8080. Without a port they are those of https.
 	AllowHosts []string
 	// AllowExec allows nodes to start programs.
 	AllowExec bool

@@ -14,7 +14,7 @@ import (
 // goName is a name in a page: a folder of this module, an identifier, and perhaps a field or a method.
 var goName = regexp.MustCompile("`([a-z]+(?:/[a-z]+)*)\\.([A-Z]\\w*)(?:\\.([A-Z]\\w*))?`")
 
-func TestNamesInThePageOfNamesAreThere(t *testing.T) {
+func TestNamesPage_NamesExist(t *testing.T) {
 	root := filepath.Join("..", "..")
 	page, err := os.ReadFile(filepath.Join(root, "docs", "names.md"))
 	if err != nil {
@@ -54,7 +54,7 @@ const foreign = "thread_id, threadId, session_id, conversation turn, `process()`
 	"tool and to-do step, checkpointer, `StorageAdapter`, mapping in Redis, store, `UserMemoryProvider`, data sources, `ContextProvider`, Memory & RAG engine, " +
 	"`RegistryManager`, `ToolRegistry`"
 
-func TestEachForeignNameIsInThePageOfNames(t *testing.T) {
+func TestNamesPage_HasEachForeignName(t *testing.T) {
 	docs, _ := words(t)
 	page := docs["docs/names.md"]
 	for name := range strings.SplitSeq(foreign, ", ") {
@@ -64,7 +64,7 @@ func TestEachForeignNameIsInThePageOfNames(t *testing.T) {
 	}
 }
 
-func TestMadeUpNamesAreNotThere(t *testing.T) {
+func TestDeclaredIn_MadeUpNamesAreMissing(t *testing.T) {
 	names := declaredIn(t, filepath.Join("..", "..", "state", "message"))
 	for _, name := range []string{"Log.Add", "Window.MaxTokens", "RoleUser", "Counter.Count"} {
 		if !names[name] {

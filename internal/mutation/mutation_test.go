@@ -51,8 +51,8 @@ var groups = []group{
 		{"postgres, compare-and-set", "sql/0003.sql", "x.ns = p_ns AND x.seq = p_head RETURNING", "x.ns = p_ns RETURNING", "^TestStore$" + suite},
 		{"postgres, fence", "sql/0001.sql", "WHEN t.fence = p_fence THEN 'done' ELSE 'fenced' END;", "WHEN true THEN 'done' ELSE 'fenced' END;", "^TestStore$" + suite},
 		{"postgres, duplicate", "sql/0003.sql", "WHEN h.seq = p_seq AND h.id = p_id THEN 'again'", "WHEN false THEN 'again'", "^TestStore$" + suite},
-		{"postgres, duplicate behind the head", "sql/0003.sql", "x.chain = h.chain AND x.seq = p_seq AND x.nonce = p_nonce", "x.chain = h.chain AND x.seq = p_seq AND false", "^TestDoneIsFoundBehindTheHead$"},
-		{"postgres, duplicate when fenced", "sql/0003.sql", "y.ns = p_ns AND x.seq = p_seq AND x.nonce = p_nonce", "y.ns = p_ns AND x.seq = p_seq AND false", "^TestDoneIsFoundBehindTheHead$"},
+		{"postgres, duplicate behind the head", "sql/0003.sql", "x.chain = h.chain AND x.seq = p_seq AND x.nonce = p_nonce", "x.chain = h.chain AND x.seq = p_seq AND false", "^TestCommit_DoneIsFoundBehindTheHead$"},
+		{"postgres, duplicate when fenced", "sql/0003.sql", "y.ns = p_ns AND x.seq = p_seq AND x.nonce = p_nonce", "y.ns = p_ns AND x.seq = p_seq AND false", "^TestCommit_DoneIsFoundBehindTheHead$"},
 		{"postgres, another call behind the head", "sql/0003.sql", "x.chain = h.chain AND x.seq = p_seq AND x.nonce = p_nonce", "x.chain = h.chain AND x.seq = p_seq", "^TestCommit_MadeByAnotherCall$"},
 		{"postgres, another call when fenced", "sql/0003.sql", "y.ns = p_ns AND x.seq = p_seq AND x.nonce = p_nonce", "y.ns = p_ns AND x.seq = p_seq", "^TestCommit_MadeByAnotherCall$"},
 		{"postgres, takeover again", "sql/0002.sql", "OR p_fence = ANY (t.log)", "", "^TestStore$" + again},
@@ -63,7 +63,7 @@ var groups = []group{
 		{"redis, fence on the short way", "scripts/commit.lua", "(was[3] or '') == ARGV[4]", "true", "^TestStore$/AnyClient" + suite},
 		{"redis, fence", "scripts/common.lua", "if (fence or '') ~= given then", "if false then", "^TestStore$/AnyClient" + suite},
 		{"redis, duplicate", "scripts/commit_any.lua", "if why and why[1] == 'C' and was[2] == new_head then return 'K' end", "", "^TestStore$/AnyClient" + suite},
-		{"redis, duplicate behind the head", "scripts/commit_any.lua", "if record and string.sub(record, 1, 8) == arg[6] then return 'K' end", "", "^TestLostReplyThenOvertaken$"},
+		{"redis, duplicate behind the head", "scripts/commit_any.lua", "if record and string.sub(record, 1, 8) == arg[6] then return 'K' end", "", "^TestCommit_LostReplyThenOvertaken$"},
 		{"redis, takeover again", "scripts/acquire.lua", "if string.find(' ' .. log .. ' ', ' ' .. fence .. ' ', 1, true) then return {'F', was[3] or ''} end", "", "^TestStore$/AnyClient" + again},
 	}},
 	{"capabilities", []mutant{
@@ -74,13 +74,13 @@ var groups = []group{
 	}},
 }
 
-// TestEveryMutantIsCaught builds the tests of each store once and runs those that must fail for
+// TestMutants_AreCaught builds the tests of each store once and runs those that must fail for
 // each of its mutants. A line of Go is there with a condition that counts unless the mutant is
 // on, by a variable of the environment; the text of a script, which the binary holds as it is, is
 // changed in the binary.
 //
 // Requirement: a commit is atomic and moves the head by compare-and-set
-func TestEveryMutantIsCaught(t *testing.T) {
+func TestMutants_AreCaught(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)

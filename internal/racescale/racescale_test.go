@@ -46,7 +46,7 @@ func TestSoak_HasAShortForm(t *testing.T) {
 	racescale.Soak(0, 1)
 }
 
-func TestChildrenKeepTheEnvironment(t *testing.T) {
+func TestEnviron_ChildrenGetIt(t *testing.T) {
 	t.Setenv("WEFT_PACE_TEST", "1")
 	t.Setenv("GORACE", "halt_on_error=1")
 	got := racescale.Environ()

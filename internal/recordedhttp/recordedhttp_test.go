@@ -10,7 +10,7 @@ func TestParse_RejectsCasesWithoutWant(t *testing.T) {
 	}
 }
 
-func TestTheHeadOfAResponseHasTheLinesOfTheWire(t *testing.T) {
+func TestResponse_HeadHasTheLinesOfTheWire(t *testing.T) {
 	c, err := parse("x", "want: ok\ntext: x\nthen: hang\n-- response --\nHTTP/1.1 200 OK\nA: b\n\ndata: 1\n\n")
 	if err != nil || string(c.Raw) != "HTTP/1.1 200 OK\r\nA: b\r\n\r\ndata: 1\n\n" || c.Then != "hang" {
 		t.Errorf("got %q, %+v, %v", c.Raw, c, err)

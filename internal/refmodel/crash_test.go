@@ -109,7 +109,7 @@ func (l *counting) enter(m *mortal) func(context.Context, string, string) error 
 // once its result is stored.
 //
 // Requirement: Siblings keep their work
-func TestCrashesDoNotShow(t *testing.T) {
+func TestSimulation_CrashesAreInvisible(t *testing.T) {
 	atRandom(t, 3_000, func(_ *testing.T, sp *Spec, seed uint64) error {
 		in := NewInterpreter(sp)
 		want := ends(Play(sp, in, seed, true))

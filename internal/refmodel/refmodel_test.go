@@ -98,7 +98,7 @@ func differ(what, got, want string) error {
 }
 
 // Requirement: One order
-func TestEngineReportsTheTraceOfTheInterpreter(t *testing.T) {
+func TestEngine_ReportsTheTraceOfTheInterpreter(t *testing.T) {
 	atRandom(t, 10_000, func(_ *testing.T, sp *Spec, seed uint64) error {
 		in := NewInterpreter(sp)
 		want := Trace(Play(sp, in, seed, false))
@@ -131,7 +131,7 @@ func TestEngineReportsTheTraceOfTheInterpreter(t *testing.T) {
 // The engine goes back to random commits of subgraphs, and comes to what the interpreter does.
 //
 // Requirement: Subgraphs
-func TestEngineGoesBackInSubgraphs(t *testing.T) {
+func TestEngine_RewindsInSubgraphs(t *testing.T) {
 	var backs atomic.Int64
 	t.Run("graphs", func(t *testing.T) {
 		atRandom(t, 4_000, func(_ *testing.T, sp *Spec, seed uint64) error {
@@ -192,7 +192,7 @@ func sameWithoutStore(sp *Spec, want Outcome, cfg graph.Config) error {
 // A call that cannot be cancelled runs inline, on the goroutine of the caller. A call that can be
 // cancelled runs on another goroutine. With one task at a time both must be equal: how the call
 // ends, its error, and the order of the nodes.
-func TestACallInlineReportsTheSameTrace(t *testing.T) {
+func TestEngine_InlineCallHasTheSameTrace(t *testing.T) {
 	atRandom(t, 4_000, func(_ *testing.T, sp *Spec, seed uint64) error {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
@@ -225,7 +225,7 @@ func called(ctx context.Context, sp *Spec, parallel int) (string, error) {
 }
 
 // The generator must not lose its teeth: this is what a hundred graphs are known to meet.
-func TestRandomGraphsMeetEverything(t *testing.T) {
+func TestGenerator_GraphsHaveEveryFeature(t *testing.T) {
 	met := map[string]int{}
 	for s := range uint64(1000) {
 		sp := Generate(Source(s))

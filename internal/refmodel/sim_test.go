@@ -350,7 +350,7 @@ func (s *sim) atOnce(worker string) int {
 }
 
 // What a seed does is the same each time: that is what makes it worth printing.
-func TestSimulationsAreDeterministic(t *testing.T) {
+func TestSimulation_IsDeterministic(t *testing.T) {
 	atRandom(t, 100, func(t *testing.T, sp *Spec, seed uint64) error {
 		var traces [2][]string
 		for i := range traces {

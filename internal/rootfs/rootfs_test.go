@@ -9,7 +9,7 @@ import (
 	"github.com/weftrun/weft/internal/rootfs"
 )
 
-func TestReadFileStaysBelow(t *testing.T) {
+func TestReadFile_StaysBelowTheRoot(t *testing.T) {
 	outside := t.TempDir()
 	folder := t.TempDir()
 	write := func(dir, name, text string) {

@@ -29,7 +29,7 @@ func (s *source) read(_ context.Context, n int) (page []int, err error) {
 	return page, err
 }
 
-func TestPagesAreReadAsTheyAreNeeded(t *testing.T) {
+func TestPages_AreReadWhenNeeded(t *testing.T) {
 	bad := errors.New("bad")
 	for _, c := range []struct {
 		source     source
@@ -60,7 +60,7 @@ func TestPagesAreReadAsTheyAreNeeded(t *testing.T) {
 	}
 }
 
-func TestAContextThatEndsIsTheLastThingYielded(t *testing.T) {
+func TestPages_ContextThatEndsIsYieldedLast(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s, n, last := source{total: 100}, 0, error(nil)
 	sqlscan.Yield(ctx, 0, s.read, func(_ int, err error) bool {

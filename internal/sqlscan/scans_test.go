@@ -9,7 +9,7 @@ import (
 	"github.com/weftrun/weft/internal/sqlscan"
 )
 
-func TestAScanIsOneQuery(t *testing.T) {
+func TestScan_IsOneQuery(t *testing.T) {
 	one, all := document.At("c", "p"), document.At("c", "")
 	after := &document.Position{Partition: "q", Order: "o", Seq: 7}
 	for _, c := range []struct {

@@ -19,8 +19,8 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// TestTwoSwappedLettersAreOneMistake has words so short that two changes would be too many.
-func TestTwoSwappedLettersAreOneMistake(t *testing.T) {
+// TestNearest_SwappedLettersAreOneMistake has words so short that two changes would be too many.
+func TestNearest_SwappedLettersAreOneMistake(t *testing.T) {
 	known := []string{"new", "exit", "edit", "task", "end", "_start"}
 	for word, want := range map[string]string{
 		"nwe": "new", "exti": "exit", "edti": "edit", "tsak": "task", "atsk": "task", "edn": "end", "Nwe": "new",

@@ -8,7 +8,7 @@ import (
 	"github.com/weftrun/weft/internal/testreport"
 )
 
-func TestComplaintsAreRecordedAndFailNothing(t *testing.T) {
+func TestRecorder_RecordsAndFailsNothing(t *testing.T) {
 	for want, check := range map[string]func(testing.TB){
 		"":                              func(tb testing.TB) { tb.Helper(); tb.Log("x"); tb.Logf("x") },
 		"one\ntwo 2":                    func(tb testing.TB) { tb.Error("one"); tb.Errorf("two %d", 2) },

@@ -8,7 +8,7 @@ import (
 )
 
 // A plan that is far too large is refused before its items are checked, which would take minutes.
-func TestALargePlanIsRefusedAtOnce(t *testing.T) {
+func TestPlan_LargeIsRefusedAtOnce(t *testing.T) {
 	var p pes.Plan
 	for i := range 4000 {
 		p.Items = append(p.Items, pes.Item{ID: fmt.Sprint(i), Task: "x", DependsOn: []string{fmt.Sprint(i + 1)}})

@@ -30,7 +30,7 @@ func roles(t testing.TB, by map[string][]model.Answer) *model.Scripted {
 	})
 }
 
-func TestAModelPlansExecutesAndSynthesises(t *testing.T) {
+func TestModel_PlansExecutesAndSynthesises(t *testing.T) {
 	m := roles(t, map[string][]model.Answer{
 		"You plan": {
 			model.Say("Let me think.</think> ```json\n{\"items\":[{\"id\":\"a\",\"description\":\"find offers\"}]}\n```"),
@@ -92,7 +92,7 @@ func TestModelFailure_ResumeContinues(t *testing.T) {
 }
 
 // Two parallel items need a person: one a permission for its tool, the other an answer.
-func TestItemsAskPeopleInBothModes(t *testing.T) {
+func TestItems_AskPeopleInBothModes(t *testing.T) {
 	wiped := 0
 	wipe := tool.Func(tool.Info{Name: "wipe", Mode: tool.Permit}, func(_ context.Context, a struct {
 		Path string `json:"path"`

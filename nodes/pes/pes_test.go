@@ -110,7 +110,7 @@ func (d *doer) do(_ context.Context, r pes.ExecuteRequest) (string, error) {
 	return r.Item.ID + "(" + strings.Join(needs, " ") + ")", d.fails[r.Item.ID]
 }
 
-func TestAConversationRefinesOnePlan(t *testing.T) {
+func TestConversation_RefinesOnePlan(t *testing.T) {
 	p := &planner{plans: []pes.Plan{
 		items("a", "b", "c<a,b"),
 		{Goal: "more", Items: []pes.Item{{ID: "a", Task: "do a otherwise"}, {ID: "d", Task: "do d", DependsOn: []string{"c"}}}},
@@ -134,7 +134,7 @@ func TestAConversationRefinesOnePlan(t *testing.T) {
 	same(t, "messages", s.Messages.Len(), 6)
 }
 
-func TestAnAgentNeedsNoModel(t *testing.T) {
+func TestAgent_WithoutAModel(t *testing.T) {
 	var d doer
 	g := compile(t, pes.Config{Execute: d.do}, &checkpoint.Memory{})
 	same(t, "answer", say(t, g, "one").Answer.Get(), "one: item-1()")
@@ -147,7 +147,7 @@ func TestAnAgentNeedsNoModel(t *testing.T) {
 }
 
 // Requirement: user messages are not stored
-func TestTheMessagesOfTheUserAndOfTheAgentAreBothStored(t *testing.T) {
+func TestMessages_OfUserAndAgentAreStored(t *testing.T) {
 	var d doer
 	store := &checkpoint.Memory{}
 	say(t, compile(t, pes.Config{Execute: d.do}, store), "one")
@@ -248,7 +248,7 @@ type passing struct{ error }
 func (passing) Temporary() bool           { return true }
 func (passing) RetryAfter() time.Duration { return 20 * time.Second }
 
-func TestAnItemIsTriedAgainWhereThatMayHelp(t *testing.T) {
+func TestItem_IsRetriedIfThatMayHelp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
 		began := time.Now()
@@ -333,7 +333,7 @@ func TestPlan_ReclaimsItemsAndReportsCycles(t *testing.T) {
 	}
 }
 
-func TestAPlanIsShownToAPersonWhereThatIsWanted(t *testing.T) {
+func TestPlan_IsShownToAPersonIfConfigured(t *testing.T) {
 	for name, c := range map[string]struct {
 		say    []any
 		want   string

@@ -35,7 +35,7 @@ func TestRefine_RenumbersItems(t *testing.T) {
 }
 
 // A plan that cannot continue, because the state was edited by hand, fails with the reason.
-func TestAStuckPlanNamesWhy(t *testing.T) {
+func TestPlan_StuckNamesWhy(t *testing.T) {
 	var d doer
 	p := &planner{plans: []pes.Plan{items("a", "b<a", "c<b")}}
 	b, err := pes.New(pes.Config{Plan: p.plan, Execute: d.do})
@@ -67,7 +67,7 @@ func TestAStuckPlanNamesWhy(t *testing.T) {
 	}
 }
 
-func TestMessagesHaveTheTimeOfTheGraphsClock(t *testing.T) {
+func TestMessages_HaveTheTimeOfTheGraphsClock(t *testing.T) {
 	now := time.Date(2026, 5, 6, 12, 0, 0, 0, time.UTC)
 	var d doer
 	b, err := pes.New(pes.Config{Execute: d.do})

@@ -14,7 +14,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-func TestMessagesHaveTheTimeOfTheGraphsClock(t *testing.T) {
+func TestMessages_HaveTheTimeOfTheGraphsClock(t *testing.T) {
 	now := time.Date(2026, 5, 6, 12, 0, 0, 0, time.UTC)
 	wait := tool.Func(tool.Info{Name: "wait", Mode: tool.Permit}, func(context.Context, struct{}) (string, error) {
 		now = now.Add(time.Hour)

@@ -44,9 +44,9 @@ func behind(t *testing.T, cases ...recordedhttp.Case) (model.Model, *recordedhtt
 	return m, s
 }
 
-// TestEveryRecordedAnswerLeavesTheThreadIntact sends each recorded answer to an agent that has a
+// TestRecordedAnswers_LeaveTheThreadIntact sends each recorded answer to an agent that has a
 // conversation. A failure is a typed error, and the next attempt finds the conversation unchanged.
-func TestEveryRecordedAnswerLeavesTheThreadIntact(t *testing.T) {
+func TestRecordedAnswers_LeaveTheThreadIntact(t *testing.T) {
 	corpus := filepath.Join("..", "..", "capabilities", "model", "openai", "testdata", "answers")
 	if _, err := os.Stat(corpus); err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestDiscardedTurn_ConversationStaysValid(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatWasCutOffIsNoAnswer(t *testing.T) {
+func TestAnswer_CutOffIsNoAnswer(t *testing.T) {
 	m := model.Script(model.Answer{Text: "the first half", Stop: model.StopLength})
 	res, err := agent(t, react.Config{Model: m}, &checkpoint.Memory{}).Invoke(t.Context(), react.Input("go"), run)
 	if model.KindOf(err) != model.Truncated || res.State.Messages.Len() != 1 || len(m.Requests()) != 1 {
@@ -225,7 +225,7 @@ func TestOutput_SecondInvalidAnswerFails(t *testing.T) {
 	}
 }
 
-func TestAModelThatCannotAnswerIsNotAskedAgain(t *testing.T) {
+func TestModel_ThatCannotAnswerIsNotAskedAgain(t *testing.T) {
 	for _, k := range []model.Kind{model.Auth, model.Invalid, model.Refused, model.ContextTooLong, model.Quota} {
 		m := model.Script(model.Fail(&model.Error{Kind: k}), model.Say("x"))
 		_, err := agent(t, react.Config{Model: m}, nil).Invoke(t.Context(), react.Input("go"), graph.RunOptions{})

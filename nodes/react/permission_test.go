@@ -16,7 +16,7 @@ import (
 
 // A tool that needs permission must not run if Enable failed when the question was to be raised,
 // and succeeds later.
-func TestAFailureOfEnableIsNoPermission(t *testing.T) {
+func TestEnable_FailureIsNoPermission(t *testing.T) {
 	var r ran
 	var asked atomic.Int32
 	set := tools(t, r.find(tool.Info{Name: "pay", Mode: tool.Permit})).Enable(func(context.Context, string) (bool, error) {

@@ -318,7 +318,7 @@ func paused(t *testing.T, c react.Config, questions int) (*graph.Graph[react.Sta
 	return agent(t, c, store), res.Interrupts
 }
 
-func TestACallThatIsPermittedRunsInAnotherRun(t *testing.T) {
+func TestCall_PermittedRunsInAnotherRun(t *testing.T) {
 	for name, tt := range map[string]struct {
 		decision any
 		ran      int
@@ -352,7 +352,7 @@ func TestACallThatIsPermittedRunsInAnotherRun(t *testing.T) {
 	}
 }
 
-func TestSeveralQuestionsAreAnsweredOneByOne(t *testing.T) {
+func TestQuestions_AreAnsweredOneByOne(t *testing.T) {
 	var r ran
 	c := react.Config{
 		Model: model.Script(model.Ask(call("a", `{"q":"1"}`), call("b", `{"q":"2"}`)), model.Say("done")),
@@ -394,7 +394,7 @@ func TestDecision_InvalidIsRefused(t *testing.T) {
 	}
 }
 
-func TestAQuestionThatIsDeclinedIsARejection(t *testing.T) {
+func TestQuestion_DeclinedIsARejection(t *testing.T) {
 	var r ran
 	c := react.Config{
 		Model: model.Script(model.Ask(call("wipe", `{"q":"x"}`)), model.Say("done")),
@@ -437,7 +437,7 @@ func TestDirectTool_ResultIsTheAnswer(t *testing.T) {
 	}
 }
 
-func TestAFinalAnswerMayHaveAForm(t *testing.T) {
+func TestFinalAnswer_MayHaveASchema(t *testing.T) {
 	type place struct {
 		City string `json:"city"`
 	}
@@ -461,7 +461,7 @@ func TestAFinalAnswerMayHaveAForm(t *testing.T) {
 	}
 }
 
-func TestInterceptorsSeeWhatIsAskedAnsweredAndRun(t *testing.T) {
+func TestInterceptors_SeeRequestsAnswersAndCalls(t *testing.T) {
 	var r ran
 	m := model.Script(model.Ask(call("find", `{"q":"x"}`)), model.Say("done"))
 	c := react.Config{
@@ -492,7 +492,7 @@ type Order struct {
 	Rating state.Value[int] `json:"rating"`
 }
 
-func TestAnAgentIsPartOfAnotherGraph(t *testing.T) {
+func TestAgent_IsPartOfAnotherGraph(t *testing.T) {
 	b := graph.New[Order]("agent")
 	if err := react.Add(b, func(s *Order) *react.State { return &s.State }, react.Config{Model: model.Script(model.Say("fine")), Next: "rate"}); err != nil {
 		t.Fatal(err)

@@ -197,7 +197,7 @@ func TestReply_HasTheFailureOfTheTurn(t *testing.T) {
 	}
 }
 
-func TestAnUnclearAnswerIsNoDecision(t *testing.T) {
+func TestAnswer_UnclearIsNoDecision(t *testing.T) {
 	runs := 0
 	g, tasks := newAgent(t, approving(t, "", &runs), &checkpoint.Memory{})
 	send(t, g, "write it")
@@ -225,7 +225,7 @@ func TestAnUnclearAnswerIsNoDecision(t *testing.T) {
 	sameList(t, "turns", *tasks, []string{"write it"})
 }
 
-func TestPlainAnswersAreReadByRules(t *testing.T) {
+func TestAnswer_PlainIsReadByRules(t *testing.T) {
 	for text, want := range map[string]string{
 		"yes": "approve", "Y": "approve", " OK. ": "approve", "go ahead": "approve", "yes, go ahead": "approve", "Yes please": "approve", "👍": "approve",
 		"no": "reject", "No!": "reject", "nope, too slow": "reject too slow", "no because I said so": "reject because i said so", "no as": "", "no - wait": "", "No: use b instead; it is newer": "reject use b instead; it is newer",
@@ -261,7 +261,7 @@ func FuzzParseDecision(f *testing.F) {
 	})
 }
 
-func TestSeveralQuestionsAreAnsweredByTheirNumbers(t *testing.T) {
+func TestAnswers_ByTheNumbersOfTheirQuestions(t *testing.T) {
 	runs := 0
 	c := approving(t, "", &runs)
 	c.Plan = script[turn.PlanRequest](t, gives(plans(
@@ -327,7 +327,7 @@ func TestRead_ChangesNothing(t *testing.T) {
 	sameList(t, "for the user interface", a.UI, []string{"clear", "exit"})
 }
 
-func TestAnswersToOtherQuestionsAreReadByTheirSchemas(t *testing.T) {
+func TestAnswers_ToOtherQuestionsAreReadByTheirSchemas(t *testing.T) {
 	for _, tt := range []struct {
 		ask  func(context.Context) (any, error)
 		text string
@@ -360,7 +360,7 @@ func TestAnswersToOtherQuestionsAreReadByTheirSchemas(t *testing.T) {
 	}
 }
 
-func TestMistakesInCommandsAreReportedTogether(t *testing.T) {
+func TestCommands_MistakesAreReportedTogether(t *testing.T) {
 	_, err := turn.NewCommands(turn.Command{Name: "a b", Do: "x"}, turn.Command{Name: "x", Aliases: []string{"x"}, Do: "x"},
 		turn.Command{Name: "y"}, turn.Command{Name: "z", Default: "on", Do: "z"})
 	if err == nil {
@@ -386,7 +386,7 @@ func TestMistakesInCommandsAreReportedTogether(t *testing.T) {
 
 // A conversation with each turn in another process, on both stores. Contexts stay, and questions
 // wait.
-func TestAConversationGoesOnInOtherProcesses(t *testing.T) {
+func TestConversation_ContinuesInOtherProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "weft.db")
 	memory := &checkpoint.Memory{}
 	for name, open := range map[string]func() checkpoint.Store{

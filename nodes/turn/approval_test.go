@@ -58,7 +58,7 @@ var (
 	reject  = graph.Decision{Type: graph.DecisionReject, Message: "not today"}
 )
 
-func TestApprovalIsAskedStepByStepAndConsumedOnce(t *testing.T) {
+func TestApproval_IsAskedForEachStepAndUsedOnce(t *testing.T) {
 	runs := 0
 	g := compile(t, approving(t, "", &runs), &checkpoint.Memory{})
 	res := say(t, g, "t1", "write it")
@@ -87,7 +87,7 @@ func TestApprovalIsAskedStepByStepAndConsumedOnce(t *testing.T) {
 }
 
 // Requirement: a rejected approval is asked again
-func TestARejectionEndsPerPolicyWithoutASecondPrompt(t *testing.T) {
+func TestRejection_EndsPerPolicyWithoutASecondPrompt(t *testing.T) {
 	for then, want := range map[capabilities.Rejection]string{
 		capabilities.FailStep: "not today", capabilities.SkipStep: "Missing", capabilities.EndTurn: "not today", capabilities.Replan: "another plan",
 	} {
@@ -121,7 +121,7 @@ func asking(s agent.State) (ids []string) {
 }
 
 // Requirement: a rejected approval is asked again
-func TestARejectedPlanEndsPerPolicyWithoutASecondPrompt(t *testing.T) {
+func TestRejection_OfThePlanEndsPerPolicyWithoutASecondPrompt(t *testing.T) {
 	for then, want := range map[capabilities.Rejection]string{
 		capabilities.FailStep: "not today", capabilities.SkipStep: "I found nothing", capabilities.EndTurn: "not today",
 	} {
@@ -278,7 +278,7 @@ func TestApproval_AppliesToTheDataOfTheRequest(t *testing.T) {
 	contains(t, answer(t, res.State), "version 1")
 }
 
-func TestADecisionAboutOneStepNeverCountsForAnother(t *testing.T) {
+func TestDecision_CountsForItsStepOnly(t *testing.T) {
 	runs := 0
 	c := approving(t, "", &runs)
 	step := func(key string, after ...string) agent.Step {
@@ -308,7 +308,7 @@ func TestApproval_IgnoredDecisionFailsTheStep(t *testing.T) {
 	contains(t, answer(t, res.State), "ignores the decision")
 }
 
-func TestAnApprovalHoldsWhileItsStepIsTriedAgain(t *testing.T) {
+func TestApproval_HoldsWhileItsStepIsRetried(t *testing.T) {
 	runs := 0
 	flaky := capabilities.Func(capabilities.Info{
 		Name: "write", Description: "d", Approval: capabilities.AlwaysApproval, Retry: graph.Retry{Attempts: 3, Initial: graph.NoWait},

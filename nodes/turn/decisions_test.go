@@ -155,7 +155,7 @@ func TestRejection_FeedbackReachesThePlanner(t *testing.T) {
 	same(t, "the planner", reported, "writes a value (write) was rejected: use the other file")
 }
 
-func TestAPlanThatOnlyTalksNeedsNoApproval(t *testing.T) {
+func TestPlan_ThatOnlyTalksNeedsNoApproval(t *testing.T) {
 	c := planning(t)
 	for _, end := range []string{agent.ToRespond, agent.ToClarify} {
 		c.Plan = func(context.Context, turn.PlanRequest) (agent.Plan, error) {
@@ -262,7 +262,7 @@ func TestCommands_NumbersAreThoseShown(t *testing.T) {
 	same(t, "status", send(t, g, "/continue").Status, graph.Done)
 }
 
-func TestARefusedAnswerShowsWhatIsStillOpen(t *testing.T) {
+func TestAnswer_RefusedShowsTheOpenQuestions(t *testing.T) {
 	runs := 0
 	g, _ := newAgent(t, approving(t, "", &runs), &checkpoint.Memory{})
 	q := send(t, g, "write it").Questions[0]
@@ -275,7 +275,7 @@ func TestARefusedAnswerShowsWhatIsStillOpen(t *testing.T) {
 	contains(t, r.Text, `Approve "write"`)
 }
 
-func TestTheSettingsAreExplained(t *testing.T) {
+func TestSettings_AreExplained(t *testing.T) {
 	g, _ := newAgent(t, config(t), &checkpoint.Memory{})
 	text := send(t, g, "/help config").Text
 	for _, s := range agent.DescribeSettings() {
@@ -309,7 +309,7 @@ func TestEvents_ReportFailingSteps(t *testing.T) {
 	sameList(t, "reported", reported, []string{"orchestrator failed: no idea retriable", "write failed: capability \"write\": busy retriable"})
 }
 
-func TestMessagesHaveTheTimeOfTheClock(t *testing.T) {
+func TestMessages_HaveTheTimeOfTheClock(t *testing.T) {
 	c := config(t)
 	res := say(t, compile(t, c, &checkpoint.Memory{}), "t1", "draw") // a message alone, without a time
 	for _, m := range res.State.Messages.All() {

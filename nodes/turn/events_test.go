@@ -56,7 +56,7 @@ func TestEvents_StepAfterADecisionReportsIt(t *testing.T) {
 }
 
 // Long data is not part of the question; /edit alone shows it, on several lines.
-func TestALongExampleOfAnEditIsShownWhenAskedFor(t *testing.T) {
+func TestEdit_LongExampleIsShownOnRequest(t *testing.T) {
 	var wrote []string
 	g, _ := newAgent(t, turn.Config{Manager: manager(t), Capabilities: registry(t, exporting(&wrote))}, &checkpoint.Memory{})
 	r := send(t, g, "/planning:on export it")

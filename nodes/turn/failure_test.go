@@ -43,7 +43,7 @@ func places(t testing.TB, c *turn.Config, do func() error) map[string]func() {
 	}
 }
 
-func TestATurnWaitsAsLongAsAFailureAsksFor(t *testing.T) {
+func TestRetry_TurnWaitsAsLongAsAFailureAsks(t *testing.T) {
 	for _, c := range []struct {
 		asks, took time.Duration
 		ok         bool
@@ -94,7 +94,7 @@ func TestRetryWait_IsAtMostAnHour(t *testing.T) {
 }
 
 // Requirement: the error of a node is lost
-func TestAPanicAnywhereEndsTheTurnWithAReport(t *testing.T) {
+func TestPanic_AnywhereEndsTheTurnWithAReport(t *testing.T) {
 	for place := range places(t, nil, nil) {
 		for _, value := range []any{"ouch", agent.Failed(agent.Fatal, errors.New("ouch")), agent.Failed(agent.Retriable, errors.New("ouch")), graph.ErrInterrupted} {
 			c, n := config(t), 0

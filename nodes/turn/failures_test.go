@@ -95,7 +95,7 @@ func TestTurn_PlainInputOnAnOldThread(t *testing.T) {
 	}
 }
 
-func TestAStepThatStoresAndFailsLeavesNoContext(t *testing.T) {
+func TestStep_FailureAfterStoreLeavesNoContext(t *testing.T) {
 	c := config(t)
 	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d", Provides: []string{"RAIN"}}, func(_ context.Context, c *capabilities.Call) error {
 		must(t, c.Store(Rain{}))
@@ -127,7 +127,7 @@ func problems(t *testing.T, p agent.Plan, want ...string) {
 }
 
 // Requirement: an answer without inputs gets no summaries
-func TestAnAnswerOfNoInputsIsNotOneOfAllContexts(t *testing.T) {
+func TestAnswer_OfNoInputsIsNotOneOfAllContexts(t *testing.T) {
 	c := config(t)
 	var asked []turn.AnswerRequest
 	c.Answer = func(_ context.Context, r turn.AnswerRequest) (string, error) {
@@ -161,7 +161,7 @@ func TestOrchestrator_ReportsAllProblemsAtOnce(t *testing.T) {
 }
 
 // Requirement: limits of steps and of time are not enforced
-func TestTheTimeOfATurnEndsANodeThatHangs(t *testing.T) {
+func TestTimeout_OfATurnEndsANodeThatHangs(t *testing.T) {
 	hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	for name, change := range map[string]func(c *turn.Config){
 		"extraction": func(c *turn.Config) {
@@ -206,7 +206,7 @@ func TestTheTimeOfATurnEndsANodeThatHangs(t *testing.T) {
 }
 
 // Requirement: a classifier without a task loops
-func TestThePlansAndReclassificationsOfATurnAreCounted(t *testing.T) {
+func TestTurn_PlansAndReclassificationsAreCounted(t *testing.T) {
 	for severity, want := range map[agent.Severity]string{agent.Replanning: "3 of 3 plans", agent.Reclassification: "1 of 1 reclassifications"} {
 		c := config(t)
 		c.Manager.Config = func() (agent.Settings, error) { return agent.Settings{MaxPlanningAttempts: new(3)}, nil }
@@ -226,7 +226,7 @@ func TestThePlansAndReclassificationsOfATurnAreCounted(t *testing.T) {
 	}
 }
 
-func TestAWrongDoubledOrLateAnswerChangesNothing(t *testing.T) {
+func TestAnswer_WrongRepeatedOrLateChangesNothing(t *testing.T) {
 	runs := 0
 	g := compile(t, approving(t, "", &runs), &checkpoint.Memory{})
 	q := paused(t, say(t, g, "t1", "write it"), 1)[0]
@@ -248,7 +248,7 @@ func TestAWrongDoubledOrLateAnswerChangesNothing(t *testing.T) {
 	same(t, "runs", runs, 1)
 }
 
-func TestMessagesOfOneMillisecondKeepTheirOrder(t *testing.T) {
+func TestMessages_OfOneMillisecondKeepTheirOrder(t *testing.T) {
 	g := compile(t, config(t), &checkpoint.Memory{}) // its clock does not move
 	var last agent.State
 	for n := range 4 {
@@ -271,7 +271,7 @@ type Odd struct{ F float64 }
 
 func (Odd) ContextType() string { return "ODD" }
 
-func TestAValueThatCannotBeStoredIsAFailureOfItsStep(t *testing.T) {
+func TestStep_ValueThatCannotBeStoredIsItsFailure(t *testing.T) {
 	types, err := agent.NewTypes(agent.TypeOf[Odd]())
 	must(t, err)
 	zero := 0.0

@@ -45,7 +45,7 @@ func replies(t testing.TB, by map[string]model.Answer) *model.Scripted {
 	})
 }
 
-func TestATurnWithAModel(t *testing.T) {
+func TestTurn_WithAModel(t *testing.T) {
 	m := replies(t, map[string]model.Answer{
 		"one task":             model.Say(`{"task":"draw the rain of May","depends_on_chat_history":true,"depends_on_user_memory":false}`),
 		"needs one capability": model.Say(`{"wanted":true,"reason":"so"}`), "You plan": model.Say(planned), "You answer": model.Say("Here it is."),
@@ -94,7 +94,7 @@ func TestModel_TemporaryFailureIsRetried(t *testing.T) {
 	})
 }
 
-func TestAModelClarifiesAndExplains(t *testing.T) {
+func TestModel_ClarifiesAndExplains(t *testing.T) {
 	m := replies(t, map[string]model.Answer{"Ask the user": model.Say(`{"questions":["Which May?"],"reason":"There are many."}`), "You explain": model.Say("The printer is out of paper.")})
 	c := guided(t)
 	c.Clarify, c.Explain = turn.ModelClarify(m), turn.ModelExplain(m)
@@ -118,7 +118,7 @@ func TestModelDecide_ApprovesOnlyWithoutDoubt(t *testing.T) {
 	}
 }
 
-func TestAConversationThatFitsIntoNoPromptIsCut(t *testing.T) {
+func TestConversation_ThatFitsNoPromptIsCut(t *testing.T) {
 	m := model.Script(model.Say(`{"task":"x","depends_on_chat_history":false,"depends_on_user_memory":false}`))
 	long := message.User(strings.Repeat("word ", 50_000))
 	_, err := turn.ModelExtract(m)(t.Context(), turn.ExtractRequest{Messages: []message.Message{long, message.User("the last")}})

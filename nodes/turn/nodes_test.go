@@ -103,7 +103,7 @@ func TestRetryWait_ContinuesInAnotherProcess(t *testing.T) {
 	})
 }
 
-func TestMatchesAreBoundedAndAFailureIsANo(t *testing.T) {
+func TestMatches_AreBoundedAndAFailureIsANo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all []capabilities.Capability
 		for n := range 7 {
@@ -146,7 +146,7 @@ func TestBypasses_UseAllMessagesAndCapabilities(t *testing.T) {
 	sameList(t, "active", res.State.Planning.ActiveCapabilities.Slice(), []string{"respond", "clarify", "find", "plot"})
 }
 
-func TestAnAnswerThatFailsIsAnApologyWithWhatWasFound(t *testing.T) {
+func TestAnswer_FailureIsAnApologyWithTheResults(t *testing.T) {
 	for name, give := range map[string]func() (string, error){
 		"fails": fails[string](agent.Critical, "no words"), "is empty": gives(" \n"), "is no text": gives("\xff"),
 	} {
@@ -167,7 +167,7 @@ func TestAnAnswerThatFailsIsAnApologyWithWhatWasFound(t *testing.T) {
 	})
 }
 
-func TestClarifyAsksOneToFourQuestions(t *testing.T) {
+func TestClarify_AsksOneToFourQuestions(t *testing.T) {
 	c := config(t)
 	c.Plan = script[turn.PlanRequest](t, gives(plans(agent.Step{Capability: " Clarify "})))
 	same(t, "by rule", answer(t, say(t, compile(t, c, &checkpoint.Memory{}), "t1", "that one").State), `1. What exactly do you mean by "that one"?`)
@@ -193,7 +193,7 @@ func TestReport_ListsStepsAndIsExplained(t *testing.T) {
 }
 
 // Requirement: the error of a node is lost
-func TestAFatalFailureFailsTheRun(t *testing.T) {
+func TestFailure_FatalFailsTheRun(t *testing.T) {
 	for _, change := range []func(c *turn.Config){
 		func(c *turn.Config) {
 			c.Extract = script[turn.ExtractRequest](t, fails[turn.Task](agent.Fatal, "broken"))
@@ -213,7 +213,7 @@ func TestAFatalFailureFailsTheRun(t *testing.T) {
 	}
 }
 
-func TestATaskThatIsEmptyEndsTheTurn(t *testing.T) {
+func TestTask_EmptyEndsTheTurn(t *testing.T) {
 	c := config(t)
 	c.Extract = script[turn.ExtractRequest](t, gives(turn.Task{Text: " "}))
 	contains(t, answer(t, say(t, compile(t, c, &checkpoint.Memory{}), "t1", "x").State), "there is no task")
@@ -259,7 +259,7 @@ func TestNode_ConnectsATurnByHand(t *testing.T) {
 	contains(t, answer(t, res.State.State), "I found nothing about this: draw")
 }
 
-func TestEveryMistakeInAConfigurationIsReported(t *testing.T) {
+func TestConfig_EveryMistakeIsReported(t *testing.T) {
 	_, err := turn.New(turn.Config{
 		Manager:      manager(t),
 		Capabilities: registry(t, capabilities.Func(capabilities.Info{Name: "router", Description: "d", Provides: []string{"SNOW"}}, func(context.Context, *capabilities.Call) error { return nil })),

@@ -172,7 +172,7 @@ func ran(t testing.TB, store checkpoint.Store, thread string) (names []string) {
 	return names
 }
 
-func TestATurnNeedsNoModel(t *testing.T) {
+func TestTurn_WithoutAModel(t *testing.T) {
 	store := &checkpoint.Memory{}
 	res := say(t, compile(t, config(t), store), "t1", "draw the rain")
 	same(t, "status", res.Status, graph.Done)

@@ -16,7 +16,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-func TestAMissingInputIsAClassifiedFailure(t *testing.T) {
+func TestInput_MissingIsAClassifiedFailure(t *testing.T) {
 	c := config(t)
 	var previous []string
 	c.Plan = func(ctx context.Context, r turn.PlanRequest) (agent.Plan, error) {
@@ -34,7 +34,7 @@ func TestAMissingInputIsAClassifiedFailure(t *testing.T) {
 }
 
 // Requirement: nothing counts the attempts of a step
-func TestACapabilityFallsBackAfterItsFailures(t *testing.T) {
+func TestCapability_FallsBackAfterItsFailures(t *testing.T) {
 	c := config(t)
 	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d", Provides: []string{"RAIN"}, Retry: graph.Retry{Attempts: 5, Initial: graph.NoWait}},
 		func(_ context.Context, c *capabilities.Call) error {
@@ -49,7 +49,7 @@ func TestACapabilityFallsBackAfterItsFailures(t *testing.T) {
 	contains(t, answer(t, say(t, compile(t, c, &checkpoint.Memory{}), "t1", "find").State), "the other source")
 }
 
-func TestATurnFromTheGatewayToAllContextsOfAType(t *testing.T) {
+func TestTurn_FromTheGatewayToAllContextsOfAType(t *testing.T) {
 	g, _ := newAgent(t, config(t), &checkpoint.Memory{})
 	a, err := g.Read(t.Context(), "demo", "find the rain")
 	must(t, err)
@@ -60,7 +60,7 @@ func TestATurnFromTheGatewayToAllContextsOfAType(t *testing.T) {
 	same(t, "rain", all["find"].Column, "column find")
 }
 
-func TestACapabilityAsksForAnotherChoice(t *testing.T) {
+func TestCapability_AsksForAnotherChoice(t *testing.T) {
 	c, asked := config(t), 0
 	c.Capabilities = registry(t, capabilities.Func(capabilities.Info{Name: "find", Description: "d"}, func(_ context.Context, c *capabilities.Call) error {
 		c.State.Control.NeedsReclassification.Set(true)
@@ -79,7 +79,7 @@ func TestACapabilityAsksForAnotherChoice(t *testing.T) {
 	contains(t, answer(t, res.State), "I found nothing")
 }
 
-func TestATurnReadsWhatAnEarlierOneFound(t *testing.T) {
+func TestTurn_ReadsTheContextOfAnEarlierOne(t *testing.T) {
 	c := config(t)
 	c.Plan = script[turn.PlanRequest](t,
 		gives(plans(agent.Step{Capability: "find", ContextKey: "those"})),

@@ -86,7 +86,7 @@ func TestStoreContext_FailedNodeLeavesNothing(t *testing.T) {
 	same(t, "contexts", end.Context.Len(), 0)
 }
 
-func TestCurrentTask(t *testing.T) {
+func TestTask_Current(t *testing.T) {
 	var s agent.State
 	if _, ok := s.Task.Current.Lookup(); ok {
 		t.Error("there is a task before one was set")
@@ -97,7 +97,7 @@ func TestCurrentTask(t *testing.T) {
 	same(t, "task", task, "find")
 }
 
-func TestCurrentStep(t *testing.T) {
+func TestStep_Current(t *testing.T) {
 	for _, s := range []agent.State{{}, planned(t)} {
 		_, err := s.Planning.CurrentStep()
 		wants(t, err, agent.ErrNoPlan)

@@ -10,7 +10,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-func TestTheEstimateFollowsItsFormula(t *testing.T) {
+func TestEstimate_FollowsItsFormula(t *testing.T) {
 	data, _ := message.Data([]int{1, 2, 3})
 	named := message.User("12345678")
 	named.Name = "1234"
@@ -41,7 +41,7 @@ func TestTheEstimateFollowsItsFormula(t *testing.T) {
 
 var errVocabulary = errors.New("no vocabulary")
 
-func TestErrorsOfACounterNameTheMessage(t *testing.T) {
+func TestCounter_ErrorsNameTheMessage(t *testing.T) {
 	e := message.Estimate{Text: func(string) (int, error) { return 0, errVocabulary }}
 	for _, c := range []message.Counter{e, &message.Cached{Counter: e}} {
 		_, err := message.Total(c, []message.Message{message.Assistant(""), user("b", "x")})
@@ -67,7 +67,7 @@ func (c *counted) Count(m message.Message) (int, error) {
 	return len(m.Text()), nil
 }
 
-func TestCountsAreRememberedByIDAndContent(t *testing.T) {
+func TestCache_CountsAreStoredByIDAndContent(t *testing.T) {
 	under := new(counted)
 	c := &message.Cached{Counter: under}
 	for range 3 {
@@ -85,7 +85,7 @@ func TestCountsAreRememberedByIDAndContent(t *testing.T) {
 	}
 }
 
-func TestTheCacheIsBounded(t *testing.T) {
+func TestCache_IsBounded(t *testing.T) {
 	under := new(counted)
 	c := &message.Cached{Counter: under, Size: 10}
 	for i := range 1000 {
@@ -102,7 +102,7 @@ func TestTheCacheIsBounded(t *testing.T) {
 }
 
 // It is meant for the race detector.
-func TestACacheServesManyGoroutines(t *testing.T) {
+func TestCache_ConcurrentUse(t *testing.T) {
 	c := &message.Cached{Counter: new(counted), Size: 3}
 	var wg sync.WaitGroup
 	for range 8 {

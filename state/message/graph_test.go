@@ -67,7 +67,7 @@ func TestLog_TurnsOfAThreadContinueIt(t *testing.T) {
 	}
 }
 
-func TestUpdatesShowWhatATaskWroteAndNoMore(t *testing.T) {
+func TestUpdates_HaveOnlyTheWritesOfTheTask(t *testing.T) {
 	g := two(t, new(checkpoint.Memory), yes, func(_ context.Context, s *chat) error {
 		return s.Messages.Remove(s.Messages.At(0).ID)
 	})
@@ -85,7 +85,7 @@ func TestUpdatesShowWhatATaskWroteAndNoMore(t *testing.T) {
 	}
 }
 
-func TestAnInvalidInputIsRefusedByTheRun(t *testing.T) {
+func TestInput_InvalidIsRefusedByTheRun(t *testing.T) {
 	g := two(t, new(checkpoint.Memory), yes, yes)
 	var invalid *message.InvalidError
 	if _, err := g.Invoke(t.Context(), chat{Messages: message.LogOf(message.User(""))}, graph.RunOptions{Thread: "t"}); !errors.As(err, &invalid) {
@@ -95,7 +95,7 @@ func TestAnInvalidInputIsRefusedByTheRun(t *testing.T) {
 
 // A message a step, edits and removals now and then: the bytes of a step stay those of
 // its writes, whatever the length of the conversation, and every state comes back.
-func TestStoredBytesDoNotGrowWithTheConversation(t *testing.T) {
+func TestLog_StoredBytesDoNotGrowWithTheConversation(t *testing.T) {
 	schema, err := state.SchemaOf[chat]()
 	if err != nil {
 		t.Fatal(err)

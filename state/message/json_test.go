@@ -30,7 +30,7 @@ func full(s string) message.Message {
 
 // What a message writes is what encoding/json makes of it: compact, with the same escapes. So ids,
 // which are hashes of it, stay as they were.
-func TestAMessageWritesWhatEncodingJSONWrites(t *testing.T) {
+func TestMessage_WritesWhatEncodingJSONWrites(t *testing.T) {
 	for _, s := range oddities {
 		m := full(s)
 		got, err := m.MarshalJSON()
@@ -53,7 +53,7 @@ func through(t *testing.T, s string) (out string) {
 	return out
 }
 
-func TestTheIDsThatALogGivesStayAsTheyWere(t *testing.T) {
+func TestLog_GeneratedIDsAreStable(t *testing.T) {
 	var l message.Log
 	call := message.Call{ID: "c1", Name: "ask", Arguments: json.RawMessage(`{"q": "<é>"}`)}
 	data, err := message.Data(map[string]any{"k": "&"})
@@ -68,7 +68,7 @@ func TestTheIDsThatALogGivesStayAsTheyWere(t *testing.T) {
 }
 
 // A message that has no form in JSON is refused when it is added, wherever the fault is.
-func TestAMessageWithoutAFormIsRefused(t *testing.T) {
+func TestMessage_WithoutAFormIsRefused(t *testing.T) {
 	bad := map[string]json.RawMessage{"x": json.RawMessage("{")}
 	part := message.Part{Type: message.TypeText, Text: "a", Extra: bad}
 	for name, m := range map[string]message.Message{
@@ -104,7 +104,7 @@ type (
 
 func (n noted) MarshalJSON() ([]byte, error) { return json.Marshal(n.Note + n.ID) }
 
-func TestAUsersTypeAroundAMessageKeepsItsOwnForm(t *testing.T) {
+func TestMessage_InsideATypeOfTheUserKeepsItsForm(t *testing.T) {
 	for _, s := range oddities {
 		m := full(s)
 		writesAs(t, noted{m, s})

@@ -80,7 +80,7 @@ func input(data string) func(*message.Log) error {
 	}
 }
 
-func TestAMessageWithAKnownIDStaysInItsPlace(t *testing.T) {
+func TestAdd_KnownIDStaysInItsPlace(t *testing.T) {
 	l := message.LogOf(user("a", "1"), user("b", "2"))
 	if err := l.Add(user("a", "3"), user("c", "4")); err != nil {
 		t.Fatal(err)
@@ -90,14 +90,14 @@ func TestAMessageWithAKnownIDStaysInItsPlace(t *testing.T) {
 	}
 }
 
-func TestOfOneIDTwiceInOneAddTheLastStays(t *testing.T) {
+func TestAdd_LastOfOneIDStays(t *testing.T) {
 	l := message.LogOf(user("a", "1"), user("b", "2"), user("a", "3"))
 	if ids(l.Slice()) != "a b" || l.At(0).Text() != "3" {
 		t.Errorf("got %s", l)
 	}
 }
 
-func TestWhatIsRemovedAndAddedAgainIsAtTheEnd(t *testing.T) {
+func TestAdd_AfterARemoveIsAtTheEnd(t *testing.T) {
 	var run message.Log
 	mustFold(t, &run, add(user("a", "1"), user("b", "2")))
 	mustFold(t, &run, func(l *message.Log) error { return errors.Join(l.Remove("a"), l.Add(user("a", "3"))) })
@@ -106,7 +106,7 @@ func TestWhatIsRemovedAndAddedAgainIsAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestRemovingWhatIsNotThereIsAnError(t *testing.T) {
+func TestRemove_UnknownIDIsAnError(t *testing.T) {
 	l := message.LogOf(user("a", "1"))
 	var unknown *message.UnknownError
 	if err := l.Remove("a", "missing"); !errors.As(err, &unknown) || unknown.ID != "missing" || l.Len() != 1 {
@@ -134,7 +134,7 @@ func TestRemovingWhatIsNotThereIsAnError(t *testing.T) {
 	}
 }
 
-func TestRemoveAllDropsWhatWasThereAndNothingLater(t *testing.T) {
+func TestRemoveAll_DropsEarlierMessagesOnly(t *testing.T) {
 	var run message.Log
 	mustFold(t, &run, add(user("a", "1")))
 	mustFold(t, &run, add(user("b", "2")),
@@ -148,7 +148,7 @@ func TestRemoveAllDropsWhatWasThereAndNothingLater(t *testing.T) {
 	}
 }
 
-func TestMessagesWithoutIDsAreGivenSome(t *testing.T) {
+func TestAdd_MessagesWithoutIDsGetSome(t *testing.T) {
 	a, b := message.LogOf(message.User("x"), message.User("x")), message.LogOf(message.User("x"), message.User("x"))
 	if a.Len() != 2 || a.At(0).ID == "" || a.At(0).ID == a.At(1).ID {
 		t.Errorf("got %s, want two messages with ids of their own", a)
@@ -158,7 +158,7 @@ func TestMessagesWithoutIDsAreGivenSome(t *testing.T) {
 	}
 }
 
-func TestTasksThatSayTheSameAreBothHeard(t *testing.T) {
+func TestAdd_EqualMessagesOfTwoTasksAreBothStored(t *testing.T) {
 	var run message.Log
 	say := add(message.Assistant("yes"))
 	mustFold(t, &run, say, say, say)
@@ -170,7 +170,7 @@ func TestTasksThatSayTheSameAreBothHeard(t *testing.T) {
 	}
 }
 
-func TestWritesFollowAMessageThatGotAnotherID(t *testing.T) {
+func TestWrites_FollowAMessageWithANewID(t *testing.T) {
 	var run message.Log
 	edit := func(to string) func(*message.Log) error {
 		return func(l *message.Log) error {
@@ -196,7 +196,7 @@ func TestWritesFollowAMessageThatGotAnotherID(t *testing.T) {
 	}
 }
 
-func TestTheSameInputTwiceIsTwoMessages(t *testing.T) {
+func TestInput_RepeatedIsTwoMessages(t *testing.T) {
 	var run message.Log
 	mustFold(t, &run, input(`"hi"`))
 	mustFold(t, &run, input(`"hi"`))
@@ -205,7 +205,7 @@ func TestTheSameInputTwiceIsTwoMessages(t *testing.T) {
 	}
 }
 
-func TestIDsDoNotDependOnWhetherTheLogWasStored(t *testing.T) {
+func TestIDs_AreIndependentOfTheStore(t *testing.T) {
 	var run, back message.Log
 	mustFold(t, &run, add(user("a", "1"), user("b", "2"), user("c", "3")))
 	mustFold(t, &run, remove("b"))
@@ -220,7 +220,7 @@ func TestIDsDoNotDependOnWhetherTheLogWasStored(t *testing.T) {
 	}
 }
 
-func TestTwoTasksOfOneStepOnOneMessage(t *testing.T) {
+func TestTasks_TwoOfOneStepOnOneMessage(t *testing.T) {
 	for _, tt := range []struct {
 		rule     string
 		one, two func(*message.Log) error
@@ -249,7 +249,7 @@ func TestTwoTasksOfOneStepOnOneMessage(t *testing.T) {
 	}
 }
 
-func TestTwoOverwritesAreAConflict(t *testing.T) {
+func TestOverwrite_TwoAreAConflict(t *testing.T) {
 	var run message.Log
 	over := func(l *message.Log) error { return l.Overwrite(nil) }
 	var conflict *state.ConflictError
@@ -258,7 +258,7 @@ func TestTwoOverwritesAreAConflict(t *testing.T) {
 	}
 }
 
-func TestAllMistakesOfAWriteAreReportedAndNothingIsWritten(t *testing.T) {
+func TestAdd_AllMistakesAreReportedAndNothingIsWritten(t *testing.T) {
 	l := message.LogOf(user("a", "1"))
 	err := l.Add(message.User(""), user("b", "fine"), message.Message{ID: "c", Role: "boss"}, message.Tool())
 	var invalid *message.InvalidError
@@ -276,7 +276,7 @@ func TestAllMistakesOfAWriteAreReportedAndNothingIsWritten(t *testing.T) {
 	}
 }
 
-func TestAMistakeInLogOfReachesTheRun(t *testing.T) {
+func TestLogOf_MistakeReachesTheRun(t *testing.T) {
 	l := message.LogOf(message.User(""))
 	var invalid *message.InvalidError
 	var run message.Log
@@ -293,7 +293,7 @@ func TestAMistakeInLogOfReachesTheRun(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeStoredIsAnErrorWhereItIsWritten(t *testing.T) {
+func TestAdd_UnstorableIsAnErrorAtItsPlace(t *testing.T) {
 	m := user("a", "x")
 	m.Metadata = map[string]jsonRaw{"k": jsonRaw("{")}
 	var l message.Log
@@ -303,7 +303,7 @@ func TestWhatCannotBeStoredIsAnErrorWhereItIsWritten(t *testing.T) {
 	}
 }
 
-func TestMessagesOfOneMillisecondKeepTheirOrder(t *testing.T) {
+func TestMessages_OfOneMillisecondKeepTheirOrder(t *testing.T) {
 	var run message.Log
 	q, a := user("z", "question"), message.Assistant("answer")
 	a.ID, q.Created, a.Created = "a", noon, noon
@@ -313,7 +313,7 @@ func TestMessagesOfOneMillisecondKeepTheirOrder(t *testing.T) {
 	}
 }
 
-func TestQuestionAndAnswerOfOneAddAreBothStored(t *testing.T) {
+func TestAdd_QuestionAndAnswerTogetherAreStored(t *testing.T) {
 	var run message.Log
 	mustFold(t, &run, add(message.User("why?"), message.Assistant("because")))
 	v, _ := run.Channel().Stored()
@@ -322,7 +322,7 @@ func TestQuestionAndAnswerOfOneAddAreBothStored(t *testing.T) {
 	}
 }
 
-func TestWhatIsReadIsACopyOfTheMessage(t *testing.T) {
+func TestRead_IsACopyOfTheMessage(t *testing.T) {
 	l := message.LogOf(user("a", "1"))
 	m, _ := l.ByID("a")
 	m.Role = message.RoleTool
@@ -334,7 +334,7 @@ func TestWhatIsReadIsACopyOfTheMessage(t *testing.T) {
 	}
 }
 
-func TestDamagedStoredLogsAreRefused(t *testing.T) {
+func TestLog_DamagedIsRefused(t *testing.T) {
 	for _, data := range []string{`[{"role":"user","content":"x"}]`, `[null]`, `{}`,
 		`[{"id":"a","role":"user"},{"id":"a","role":"user"}]`} {
 		var l message.Log
@@ -356,7 +356,7 @@ func TestDamagedStoredLogsAreRefused(t *testing.T) {
 	}
 }
 
-func TestReadsOfALog(t *testing.T) {
+func TestLog_Reads(t *testing.T) {
 	l := message.LogOf(message.System("be brief"), user("a", "1"), call("b", "c1"), answer("c", "c1"), user("d", "2"))
 	first := ""
 	for i, m := range l.FromRole(message.RoleUser) {
@@ -385,7 +385,7 @@ func TestReadsOfALog(t *testing.T) {
 	l.At(8)
 }
 
-func TestAnInputThatRemovesFromANewThreadIsRefused(t *testing.T) {
+func TestRemove_InAnInputOfANewThreadIsRefused(t *testing.T) {
 	var run message.Log
 	var unknown *message.UnknownError
 	if err := fold(t, &run, input(`[{"remove":"missing"}]`)); !errors.As(err, &unknown) {
@@ -393,7 +393,7 @@ func TestAnInputThatRemovesFromANewThreadIsRefused(t *testing.T) {
 	}
 }
 
-func TestOneTaskMayGetOneIDTwice(t *testing.T) {
+func TestTask_MayGetOneIDTwice(t *testing.T) {
 	var run message.Log
 	again := func(l *message.Log) error {
 		if err := l.Add(message.Assistant("x")); err != nil {

@@ -14,7 +14,7 @@ type jsonRaw = json.RawMessage
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 1, time.UTC)
 
-func TestTheJSONFormIsStable(t *testing.T) {
+func TestJSON_FormIsStable(t *testing.T) {
 	m := message.Assistant("hi", message.Call{ID: "c1", Name: "add", Arguments: jsonRaw(`{"b": 2, "a": 1}`)})
 	m.ID, m.Name, m.Created = "m1", "Ada", noon
 	m.Usage = &message.Usage{Input: 10, Output: 2, Extra: map[string]jsonRaw{"tier": jsonRaw(`"fast"`)}}
@@ -30,7 +30,7 @@ func TestTheJSONFormIsStable(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotKnownIsStored(t *testing.T) {
+func TestJSON_UnknownFieldsAreStored(t *testing.T) {
 	for _, data := range []string{
 		`{"id":"a","role":"user","content":"x","ROLE":"y","big":12345678901234567890}`,
 		`{"role":"assistant","content":[{"type":"thinking","signature":"s","thinking":"…"},{"type":"text","text":"x","cache":{"t":1}}]}`,
@@ -65,7 +65,7 @@ func TestRole_ReadsNamesOfOtherSystems(t *testing.T) {
 	}
 }
 
-func TestMistakesInJSONNameTheField(t *testing.T) {
+func TestJSON_MistakesNameTheField(t *testing.T) {
 	for data, want := range map[string]string{
 		`{"id":1,"role":"user"}`: "id: ", `{"role":"x"}`: "role: ", `{"role":null}`: "role is missing", `7`: "want a JSON object", `null`: "null",
 		`{"role":"user","content":7}`: "content: ", `{"role":"user","created":"x"}`: "created: ", `{"role":"user","content":[{}]}`: "type is missing",
@@ -159,7 +159,7 @@ func TestValidate_PairsResultsInAnyOrder(t *testing.T) {
 	}
 }
 
-func TestArgumentsAreDecodedOrNamed(t *testing.T) {
+func TestArguments_AreDecodedOrNamed(t *testing.T) {
 	var args struct{ N int }
 	c := message.Call{ID: "c", Name: "add", Arguments: jsonRaw(`{"n":3}`)}
 	if err := c.Decode(&args); err != nil || args.N != 3 {
@@ -176,7 +176,7 @@ func TestArgumentsAreDecodedOrNamed(t *testing.T) {
 	}
 }
 
-func TestMetadataIsDecodedOrNamed(t *testing.T) {
+func TestMetadata_IsDecodedOrNamed(t *testing.T) {
 	m, err := user("a", "x").With("n", 1)
 	other, _ := m.With("n", 2)
 	var n int
@@ -195,7 +195,7 @@ func TestMetadataIsDecodedOrNamed(t *testing.T) {
 	}
 }
 
-func TestTextsAreJoined(t *testing.T) {
+func TestTexts_AreJoined(t *testing.T) {
 	r := message.Failed("c", "no")
 	if got := message.Tool(r, message.ResultOf("d", "yes")).Text(); got != "noyes" || !r.IsError {
 		t.Errorf("got %q", got)

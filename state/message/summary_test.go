@@ -32,7 +32,7 @@ func rounds(n int) message.Log {
 
 var short = message.Summarizer{Window: message.Window{MaxMessages: 6}, KeepMessages: 2, Write: reported}
 
-func TestTheOldestRoundsBecomeOneSystemMessage(t *testing.T) {
+func TestCompact_OldestRoundsBecomeOneSystemMessage(t *testing.T) {
 	l := rounds(4)
 	c, err := short.Compact(t.Context(), &l)
 	if err != nil || c.Failed != nil || c.Summary == nil {
@@ -49,7 +49,7 @@ func TestTheOldestRoundsBecomeOneSystemMessage(t *testing.T) {
 	}
 }
 
-func TestAnEarlierSummaryIsFoldedIn(t *testing.T) {
+func TestCompact_EarlierSummaryIsIncluded(t *testing.T) {
 	l := rounds(4)
 	for i := range 3 {
 		if _, err := short.Compact(t.Context(), &l); err != nil {
@@ -74,7 +74,7 @@ func TestAnEarlierSummaryIsFoldedIn(t *testing.T) {
 	}
 }
 
-func TestMessagesThatCameInMeanwhileStay(t *testing.T) {
+func TestCompact_MessagesThatCameMeanwhileStay(t *testing.T) {
 	l := rounds(4)
 	plan, due, err := short.Plan(l.Slice())
 	if err != nil || !due {
@@ -92,7 +92,7 @@ func TestMessagesThatCameInMeanwhileStay(t *testing.T) {
 	}
 }
 
-func TestAStaleSummaryIsDropped(t *testing.T) {
+func TestCompact_StaleSummaryIsDropped(t *testing.T) {
 	for name, change := range map[string]func(*message.Log) error{
 		"edited":  add(user("u1", "another question")),
 		"removed": remove("u1"),
@@ -131,7 +131,7 @@ func TestAStaleSummaryIsDropped(t *testing.T) {
 	}
 }
 
-func TestWhereTheSummarizerFailsTheWindowSlides(t *testing.T) {
+func TestCompact_FailedSummarizerSlidesTheWindow(t *testing.T) {
 	broken := errors.New("model is down")
 	for want, write := range map[error]func(context.Context, []message.Message) (string, error){
 		broken:                  func(context.Context, []message.Message) (string, error) { return "", broken },
@@ -150,7 +150,7 @@ func TestWhereTheSummarizerFailsTheWindowSlides(t *testing.T) {
 	}
 }
 
-func TestAConversationThatFitsIsNotSummarized(t *testing.T) {
+func TestCompact_ConversationThatFitsIsNotSummarized(t *testing.T) {
 	l := rounds(2)
 	if plan, due, err := short.Plan(l.Slice()); due || err != nil || len(plan.Messages) > 0 {
 		t.Errorf("got %v, %t, %v", plan, due, err)
@@ -162,7 +162,7 @@ func TestAConversationThatFitsIsNotSummarized(t *testing.T) {
 	}
 }
 
-func TestAPlanCanBeStored(t *testing.T) {
+func TestCompact_PlanCanBeStored(t *testing.T) {
 	l := rounds(4)
 	plan, _, _ := short.Plan(l.Slice())
 	sum, _ := short.Summarize(t.Context(), plan)
@@ -177,7 +177,7 @@ func TestAPlanCanBeStored(t *testing.T) {
 
 // Whatever the conversation: no call is parted from its result, what leads stays, and
 // there is one summary at most.
-func TestSummariesNeverCutAPair(t *testing.T) {
+func TestCompact_NeverSplitsAPair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ms := conversation.Draw(t, "conversation")
 		l := message.LogOf(ms...)

@@ -68,7 +68,7 @@ var windows = rapid.Custom(func(t *rapid.T) message.Window {
 	}
 })
 
-func TestTheWindowNeverOrphansToolResults(t *testing.T) {
+func TestWindow_NeverOrphansToolResults(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ms, w := conversation.Draw(t, "conversation"), windows.Draw(t, "window")
 		before := asJSON(t, ms)
@@ -183,7 +183,7 @@ func slow(w message.Window, all []message.Message) (stored string) {
 	return ""
 }
 
-func TestAtExactlyTheLimitNothingIsCut(t *testing.T) {
+func TestWindow_ExactLimitCutsNothing(t *testing.T) {
 	ms := []message.Message{user("a", "12345"), user("b", "12345")}
 	fit, err := message.Window{MaxTokens: 10, MaxMessages: 2, Counter: each{}}.Fit(ms)
 	if err != nil || ids(fit.Messages) != "a b" || len(fit.Cut) != 0 || fit.Tokens != 10 {
@@ -191,7 +191,7 @@ func TestAtExactlyTheLimitNothingIsCut(t *testing.T) {
 	}
 }
 
-func TestOneMessageOverTheLimitIsATypedErrorAndStays(t *testing.T) {
+func TestWindow_MessageOverTheLimitIsATypedErrorAndStays(t *testing.T) {
 	sys := message.System("s")
 	sys.ID = "s"
 	fit, err := message.Window{MaxTokens: 10, Counter: each{}}.Fit([]message.Message{sys, user("a", "x"), user("b", "12345678901")})
@@ -201,7 +201,7 @@ func TestOneMessageOverTheLimitIsATypedErrorAndStays(t *testing.T) {
 	}
 }
 
-func TestLeadingSystemMessagesStay(t *testing.T) {
+func TestWindow_LeadingSystemMessagesStay(t *testing.T) {
 	s1, s2, mid := message.System("1"), message.System("2"), message.System("3")
 	s1.ID, s2.ID, mid.ID = "s1", "s2", "mid"
 	ms := []message.Message{s1, s2, user("a", "x"), mid, user("b", "x")}
@@ -219,7 +219,7 @@ func TestLeadingSystemMessagesStay(t *testing.T) {
 	}
 }
 
-func TestATurnOfCallsLeavesWhole(t *testing.T) {
+func TestWindow_TurnOfCallsLeavesWhole(t *testing.T) {
 	ms := []message.Message{user("u1", "x"), call("a", "c1", "c2"), answer("t1", "c2"), user("u2", "x"), answer("t2", "c1"), user("u3", "x")}
 	for limit, want := range map[int]string{1: "u3", 2: "u3", 4: "u3", 5: "a t1 u2 t2 u3", 6: "u1 a t1 u2 t2 u3"} {
 		fit, err := message.Window{MaxMessages: limit}.Fit(ms)
@@ -229,7 +229,7 @@ func TestATurnOfCallsLeavesWhole(t *testing.T) {
 	}
 }
 
-func TestAWindowOfWholeTurnsBeginsAtAUserMessage(t *testing.T) {
+func TestWindow_OfWholeTurnsBeginsAtAUserMessage(t *testing.T) {
 	b := message.Assistant("y")
 	b.ID = "b"
 	ms := []message.Message{user("u1", "x"), b, user("u2", "x"), call("a", "c"), answer("t", "c")}
@@ -246,7 +246,7 @@ func TestAWindowOfWholeTurnsBeginsAtAUserMessage(t *testing.T) {
 	}
 }
 
-func TestTheFirstMessagesStay(t *testing.T) {
+func TestWindow_FirstMessagesStay(t *testing.T) {
 	ms := []message.Message{user("u1", "x"), user("u2", "x"), user("u3", "x"), user("u4", "x")}
 	fit, err := message.Window{MaxMessages: 2, KeepFirst: 1}.Fit(ms)
 	if err != nil || ids(fit.Messages) != "u1 u4" || ids(fit.Cut) != "u2 u3" {
@@ -254,14 +254,14 @@ func TestTheFirstMessagesStay(t *testing.T) {
 	}
 }
 
-func TestResultsWithoutACallAreLeftOutAndNamed(t *testing.T) {
+func TestWindow_ResultsWithoutACallAreOmittedAndNamed(t *testing.T) {
 	fit, err := message.Window{}.Fit([]message.Message{answer("t0", "lost"), user("u", "x"), call("a", "c"), answer("t", "c", "gone")})
 	if err != nil || ids(fit.Messages) != "u a t" || len(fit.Messages[2].Results) != 1 || len(fit.Orphans) != 2 || fit.Orphans[1].CallID != "gone" {
 		t.Errorf("got %+v, %v", fit, err)
 	}
 }
 
-func TestBoundsThatCannotBeUsedAreErrors(t *testing.T) {
+func TestWindow_InvalidBoundsAreErrors(t *testing.T) {
 	for _, w := range []message.Window{{MaxTokens: -1}, {MaxMessages: -1}, {KeepFirst: -1}} {
 		if _, err := w.Fit(nil); !errors.Is(err, message.ErrLimit) {
 			t.Errorf("%+v: got %v", w, err)

@@ -22,7 +22,7 @@ func (longest) Reduce(acc, update string) string {
 
 // A field of another package is the same in a Record as in a struct: its type's name, what is
 // read, and what is stored.
-func TestAForeignChannelIsTheSameInARecordAsInAStruct(t *testing.T) {
+func TestRecord_ForeignChannelIsTheSameAsInAStruct(t *testing.T) {
 	type S struct {
 		Messages message.Log                    `json:"messages"`
 		Best     state.Reduced[string, longest] `json:"best"`
@@ -70,7 +70,7 @@ func TestAForeignChannelIsTheSameInARecordAsInAStruct(t *testing.T) {
 	}
 }
 
-func TestARecordWritesMessagesByTheirJSON(t *testing.T) {
+func TestRecord_WritesMessagesByTheirJSON(t *testing.T) {
 	sh, err := record.NewShape(record.Field{Name: "log", Channel: record.ForeignOf[message.Log]()})
 	if err != nil {
 		t.Fatal(err)

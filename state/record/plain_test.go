@@ -8,7 +8,7 @@ import (
 )
 
 // Plain strings are written as encoding/json does, as values and as keys.
-func TestPlainTextIsWrittenAsEncodingJSONDoes(t *testing.T) {
+func TestText_IsWrittenAsEncodingJSONDoes(t *testing.T) {
 	for c := range rune(0x100) {
 		for _, s := range []string{string(c), "a" + string(c) + "b", string([]byte{byte(c)}), "\u2028" + string(c)} {
 			got, err := record.Type{}.Encode(map[string]any{s: []any{s}})

@@ -60,7 +60,7 @@ func write(t *testing.T, r *record.Record, name string, v any) {
 	}
 }
 
-func TestRecordMergesByKind(t *testing.T) {
+func TestRecord_MergesByKind(t *testing.T) {
 	r := article(t).New()
 	write(t, &r, "question", "why?")
 	write(t, &r, "sources", map[string]any{"url": "a"})
@@ -91,7 +91,7 @@ func TestRecordMergesByKind(t *testing.T) {
 	}
 }
 
-func TestRecordErrorNamesThePlace(t *testing.T) {
+func TestRecord_ErrorNamesThePlace(t *testing.T) {
 	r := article(t).New()
 	tests := []struct {
 		field string
@@ -119,7 +119,7 @@ func TestRecordErrorNamesThePlace(t *testing.T) {
 	}
 }
 
-func TestRecordInputReportsEveryMistake(t *testing.T) {
+func TestRecord_InputReportsEveryMistake(t *testing.T) {
 	r := article(t).New()
 	err := json.Unmarshal([]byte(`{"question":1,"nope":2,"rounds":2,"tags":["x"],"also":3}`), &r)
 	for _, want := range []string{`"nope"`, `"also"`, "question: want string, got number"} {
@@ -132,7 +132,7 @@ func TestRecordInputReportsEveryMistake(t *testing.T) {
 	}
 }
 
-func TestRecordViewsAreIndependent(t *testing.T) {
+func TestRecord_ViewsAreIndependent(t *testing.T) {
 	s := article(t).Schema()
 	master, view := s.New(), s.New()
 	r := view.State.(*record.Record)
@@ -158,7 +158,7 @@ func TestRecordViewsAreIndependent(t *testing.T) {
 	}
 }
 
-func TestRecordOverwrite(t *testing.T) {
+func TestRecord_Overwrite(t *testing.T) {
 	r := article(t).New()
 	for name, v := range map[string]any{
 		"question": "q", "sources": []any{}, "rounds": 7, "scores": map[string]any{"a": 1}, "tags": []any{"t"}, "best": 1,
@@ -174,7 +174,7 @@ func TestRecordOverwrite(t *testing.T) {
 	}
 }
 
-func TestRecordOfAnotherVersionIsFound(t *testing.T) {
+func TestRecord_OfAnotherVersionIsDetected(t *testing.T) {
 	s := article(t).Schema()
 	v := s.Blank()
 	i, _ := s.Index("question")
@@ -189,7 +189,7 @@ func TestRecordOfAnotherVersionIsFound(t *testing.T) {
 	}
 }
 
-func TestUntrackedHoldsAHandle(t *testing.T) {
+func TestUntracked_HoldsAHandle(t *testing.T) {
 	sh, err := record.NewShape(record.Field{Name: "client", Kind: state.KindUntracked})
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func TestUntrackedHoldsAHandle(t *testing.T) {
 	}
 }
 
-func TestZeroRecordIsEmpty(t *testing.T) {
+func TestRecord_ZeroIsEmpty(t *testing.T) {
 	var r record.Record
 	if err := r.Write("x", 1); err == nil {
 		t.Error("Write to a Record without a Shape: want an error")
@@ -218,7 +218,7 @@ func TestZeroRecordIsEmpty(t *testing.T) {
 	}
 }
 
-func TestShapeReportsEveryMistake(t *testing.T) {
+func TestShape_ReportsEveryMistake(t *testing.T) {
 	num := mustType("number", nil)
 	_, err := record.NewShape(
 		record.Field{Name: ""},
@@ -275,7 +275,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-func TestEveryKindHoldsItsTypes(t *testing.T) {
+func TestKinds_HoldTheirTypes(t *testing.T) {
 	for kind, texts := range map[state.Kind]string{
 		state.KindSum: "int number", state.KindMax: "int number string", state.KindMin: "int number string",
 		state.KindSet: "list<int> list<number> list<string>", state.KindList: "any list<bool>",
@@ -295,7 +295,7 @@ func TestEveryKindHoldsItsTypes(t *testing.T) {
 	}
 }
 
-func TestTopicHasNothingToOverwrite(t *testing.T) {
+func TestTopic_HasNothingToOverwrite(t *testing.T) {
 	sh, err := record.NewShape(record.Field{Name: "inbox", Kind: state.KindTopic})
 	if err != nil {
 		t.Fatal(err)
@@ -319,13 +319,13 @@ func TestSchemaOf_NamesTheWayToTheSchemaOfARecord(t *testing.T) {
 	}
 }
 
-func TestRecordsAreSafe(t *testing.T) {
+func TestRecord_ConcurrentUse(t *testing.T) {
 	if !article(t).Schema().Safe() {
 		t.Error("a Record is made of the channels of package state")
 	}
 }
 
-func TestRecordsHaveVersionsAndFormerNames(t *testing.T) {
+func TestRecord_HasVersionsAndFormerNames(t *testing.T) {
 	sh, err := record.NewShape(record.Field{Name: "a", Version: 2, Was: "b"}, record.Field{Name: "c", Kind: state.KindSet, Type: mustType("list<int>", nil)})
 	if err != nil {
 		t.Fatal(err)
@@ -348,7 +348,7 @@ func TestNewShape_ReportsBadVersionsAndFormerNames(t *testing.T) {
 	}
 }
 
-func TestARecordNamesTheSecondWriteOfAOnce(t *testing.T) {
+func TestRecord_NamesTheSecondWriteOfAOnce(t *testing.T) {
 	sh, err := record.NewShape(record.Field{Name: "id", Kind: state.KindOnce, Type: mustType("string", nil)})
 	if err != nil {
 		t.Fatal(err)
@@ -368,7 +368,7 @@ func TestARecordNamesTheSecondWriteOfAOnce(t *testing.T) {
 	}
 }
 
-func TestARecordChecksThePartsOfADeepMerge(t *testing.T) {
+func TestRecord_ChecksThePartsOfADeepMerge(t *testing.T) {
 	typ := mustType("object{name?: string, size?: object{w?: int, h?: int}}", nil)
 	sh, err := record.NewShape(record.Field{Name: "cfg", Kind: state.KindDeepMerge, Type: typ})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/state/record"
 )
 
-func TestTypeHasATextForm(t *testing.T) {
+func TestType_HasATextForm(t *testing.T) {
 	source := mustType("object{url: string, title?: string}", nil)
 	named := map[string]record.Type{"Source": source}
 	for _, text := range []string{
@@ -28,7 +28,7 @@ func TestTypeHasATextForm(t *testing.T) {
 	}
 }
 
-func TestTypeTextMistakes(t *testing.T) {
+func TestType_TextMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                            `want a type, got ""`,
 		"strng":                       `unknown type "strng"; the types are any, bool, int, number, string, list<T>, map<T>, Source`,
@@ -48,7 +48,7 @@ func TestTypeTextMistakes(t *testing.T) {
 	}
 }
 
-func TestObjectReportsEveryMistake(t *testing.T) {
+func TestObject_ReportsEveryMistake(t *testing.T) {
 	_, err := record.ObjectType(
 		record.Member{Name: "a", Type: mustType("int", nil), Default: json.RawMessage(`"x"`)},
 		record.Member{Name: "b"}, record.Member{Name: "b"}, record.Member{Name: ""},
@@ -59,7 +59,7 @@ func TestObjectReportsEveryMistake(t *testing.T) {
 	}
 }
 
-func TestConvertNormalises(t *testing.T) {
+func TestConvert_Normalises(t *testing.T) {
 	object, err := record.ObjectType(
 		record.Member{Name: "n", Type: mustType("int", nil), Default: json.RawMessage("9007199254740993")},
 		record.Member{Name: "s", Type: mustType("string", nil), Optional: true},
@@ -96,7 +96,7 @@ func TestConvertNormalises(t *testing.T) {
 	}
 }
 
-func TestConvertRefuses(t *testing.T) {
+func TestConvert_Refuses(t *testing.T) {
 	loop := []any{nil}
 	loop[0] = loop
 	tests := []struct {
@@ -121,7 +121,7 @@ func TestConvertRefuses(t *testing.T) {
 	}
 }
 
-func TestConvertSharesNothing(t *testing.T) {
+func TestConvert_SharesNothing(t *testing.T) {
 	in := map[string]any{"list": []any{"a"}}
 	out, err := record.Type{}.Convert(in)
 	if err != nil {
@@ -134,7 +134,7 @@ func TestConvertSharesNothing(t *testing.T) {
 }
 
 // A value that contains itself twice has exponentially many paths to the depth limit.
-func TestConvertRefusesWhatContainsItselfManyTimes(t *testing.T) {
+func TestConvert_RefusesWhatContainsItselfManyTimes(t *testing.T) {
 	m, l := map[string]any{}, make([]any, 2)
 	for _, k := range []string{"a", "b", "c"} {
 		m[k] = m
@@ -162,7 +162,7 @@ func nest(v any, levels int) any {
 	return v
 }
 
-func TestConvertTakesWhatIsAsDeepAsTheBoundAndNothingDeeper(t *testing.T) {
+func TestConvert_DepthUpToTheBound(t *testing.T) {
 	for _, v := range []any{"s", int64(1), true, nil, 1, 1.5, []any{}, map[string]any{}} {
 		if _, err := (record.Type{}).Convert(nest(v, 500)); err != nil {
 			t.Errorf("%#v within 500 others: %v", v, err)
@@ -173,7 +173,7 @@ func TestConvertTakesWhatIsAsDeepAsTheBoundAndNothingDeeper(t *testing.T) {
 	}
 }
 
-func TestTheSmallestKeyOfAMapIsNamedFirst(t *testing.T) {
+func TestMap_SmallestKeyIsNamedFirst(t *testing.T) {
 	bad := func() {}
 	for want, in := range map[string]any{
 		"a: a func()":    map[string]any{"a": bad, "b": []any{bad}, "c": bad},

@@ -82,7 +82,7 @@ func said(r model.Response) string {
 	return strings.Join(append(parts, "stop "+string(r.Stop)), "; ")
 }
 
-func TestEveryRecordedAnswerIsUnderstoodOrATypedFailure(t *testing.T) {
+func TestRecordedAnswers_AreReadOrATypedFailure(t *testing.T) {
 	cases, err := recordedhttp.Load("testdata/answers")
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func judge(t *testing.T, m model.Model, c recordedhttp.Case) {
 	}
 }
 
-func TestEveryKindOfFailureIsInTheCorpus(t *testing.T) {
+func TestRecordedAnswers_HaveEveryKindOfFailure(t *testing.T) {
 	cases, err := recordedhttp.Load("testdata/answers")
 	if err != nil {
 		t.Fatal(err)

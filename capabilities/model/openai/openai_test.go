@@ -36,7 +36,7 @@ func sent(t *testing.T, cfg openai.Config, r model.Request) string {
 	return string(s.Requests()[0])
 }
 
-func TestARequestHasTheFormOfTheWire(t *testing.T) {
+func TestRequest_HasTheFormOfTheWire(t *testing.T) {
 	image := message.ImageBytes("image/png", []byte("png"))
 	long := strings.Repeat("long-", 20)
 	r := model.Request{
@@ -86,7 +86,7 @@ func TestARequestHasTheFormOfTheWire(t *testing.T) {
 	}
 }
 
-func TestAToolMayBeNamedAsTheOneToUse(t *testing.T) {
+func TestRequest_NamesTheToolToUse(t *testing.T) {
 	r := hello()
 	r.Tools, r.Choice = []model.Tool{{Name: "see"}}, model.Use("see")
 	if got := sent(t, openai.Config{}, r); !strings.Contains(got, `"tool_choice":{"function":{"name":"see"},"type":"function"}`) {
@@ -126,7 +126,7 @@ func TestForm_IsRequestedAsConfigured(t *testing.T) {
 	}
 }
 
-func TestTheSchemaOfATypeCanBeForced(t *testing.T) {
+func TestRequest_ForcesTheSchemaOfAType(t *testing.T) {
 	m, s := connect(t, openai.Config{}, recordedhttp.Stream(chunk(`{"content":"{\"name\":\"a\",\"tags\":[\"b\"]}"}`, `"stop"`)))
 	type item struct {
 		Name string   `json:"name"`
@@ -188,7 +188,7 @@ func TestKey_OfTheEnvironmentIsForItsServer(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsNotThereIsUnreachable(t *testing.T) {
+func TestServer_NotThereIsUnreachable(t *testing.T) {
 	refuse := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("connection refused") }
 	m, err := openai.New(openai.Config{
 		Model: "m", BaseURL: "http://user:pass-word@server.test/v1?key=query-key", Key: key,
@@ -243,7 +243,7 @@ func TestRequest_InvalidIsAnError(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatTakesTooLongIsStopped(t *testing.T) {
+func TestServer_ThatTakesTooLongIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		drip := recordedhttp.Case{Raw: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: " + chunk(`{"content":"a"}`, "null") + "\n\n"), Then: "hang"}
 		m, _ := connectInside(t, openai.Config{Idle: time.Hour, Timeout: time.Minute}, drip)
@@ -255,7 +255,7 @@ func TestAnAnswerThatTakesTooLongIsStopped(t *testing.T) {
 	})
 }
 
-func TestASlowReaderIsNotASilentServer(t *testing.T) {
+func TestStream_SlowReaderIsNotASilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := connectInside(t, openai.Config{Idle: time.Second}, recordedhttp.Stream(chunk(`{"content":"a"}`, "null"), chunk(`{"content":"b"}`, `"stop"`)))
 		text := ""
@@ -272,7 +272,7 @@ func TestASlowReaderIsNotASilentServer(t *testing.T) {
 	})
 }
 
-func TestTheEndOfTheContextEndsTheAnswer(t *testing.T) {
+func TestStream_EndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := connectInside(t, openai.Config{}, recordedhttp.Case{Then: "hang"})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -284,7 +284,7 @@ func TestTheEndOfTheContextEndsTheAnswer(t *testing.T) {
 	})
 }
 
-func TestAReaderThatLeavesEndsTheRequest(t *testing.T) {
+func TestStream_ReaderThatLeavesEndsTheRequest(t *testing.T) {
 	endless := recordedhttp.Case{Raw: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: " + chunk(`{"content":"a"}`, "null") + "\n\n"), Then: "flood"}
 	m, _ := connect(t, openai.Config{}, endless)
 	n := 0

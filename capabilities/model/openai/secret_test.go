@@ -45,7 +45,7 @@ func TestRefusal_IsLimited(t *testing.T) {
 }
 
 // A redirect to another host must not get the configured headers.
-func TestHeadersAreNotSentToAnotherHost(t *testing.T) {
+func TestHeaders_AreNotSentToAnotherHost(t *testing.T) {
 	var got, body string
 	thief := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = r.Header.Get("Api-Key") + r.Header.Get("Authorization")
@@ -69,7 +69,7 @@ func TestHeadersAreNotSentToAnotherHost(t *testing.T) {
 }
 
 // Secrets are redacted in every form in which they were sent.
-func TestNoFailureHoldsASecretInAnotherForm(t *testing.T) {
+func TestFailures_HoldNoSecretInAnyForm(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(400)
 		fmt.Fprintf(w, `{"error":{"detail":"bad %s %s"}}`, strings.ReplaceAll(r.Header.Get("X-Token"), "/", `\/`), r.Header.Get("Authorization"))

@@ -257,7 +257,7 @@ var brokenStores = []struct {
 	{"tears batches", "Adders", faulty{batch: oneByOne}},
 }
 
-func TestBrokenStoresAreCaught(t *testing.T) {
+func TestSuite_CatchesBrokenStores(t *testing.T) {
 	for _, b := range brokenStores {
 		t.Run(strings.ReplaceAll(b.what, " ", "-"), func(t *testing.T) {
 			var all string
@@ -274,8 +274,9 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 	}
 }
 
-// TestStoreThatSharesItsMemoryIsCaught has a store of its own: a Map that gives away what it keeps.
-func TestStoreThatSharesItsMemoryIsCaught(t *testing.T) {
+// TestSuite_CatchesAStoreThatSharesItsMemory has a store of its own: a Map that gives away what it
+// keeps.
+func TestSuite_CatchesAStoreThatSharesItsMemory(t *testing.T) {
 	var mu sync.Mutex
 	given := map[string]document.Doc{}
 	shared := faulty{Map: &document.Map{}, get: func(s *document.Map, p document.Place, id string) (document.Doc, error) {
@@ -293,8 +294,8 @@ func TestStoreThatSharesItsMemoryIsCaught(t *testing.T) {
 	}
 }
 
-// TestEveryRuleCanFail runs every rule on a store of which nothing is right.
-func TestEveryRuleCanFail(t *testing.T) {
+// TestSuite_EveryRuleCanFail runs every rule on a store of which nothing is right.
+func TestSuite_EveryRuleCanFail(t *testing.T) {
 	useless := faulty{
 		Map: &document.Map{},
 		get: func(*document.Map, document.Place, string) (document.Doc, error) {

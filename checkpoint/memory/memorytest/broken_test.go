@@ -347,7 +347,7 @@ func byOffset(s sound) memory.Store {
 	}}
 }
 
-func TestBrokenStoresAreCaught(t *testing.T) {
+func TestSuite_CatchesBrokenStores(t *testing.T) {
 	for _, b := range brokenStores {
 		t.Run(strings.ReplaceAll(b.what, " ", "-"), func(t *testing.T) {
 			for _, name := range b.caughtBy {
@@ -362,8 +362,8 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 	}
 }
 
-// TestEveryRuleCanFail runs every rule on a store of which nothing is right.
-func TestEveryRuleCanFail(t *testing.T) {
+// TestSuite_EveryRuleCanFail runs every rule on a store of which nothing is right.
+func TestSuite_EveryRuleCanFail(t *testing.T) {
 	for _, r := range allRules() {
 		if complaintsOf(t, r, func(testing.TB) memory.Store { return useless{&watch{now: time.Now()}} }) == "" {
 			t.Errorf("rule: every rule can fail\n got: %s is content with a store that does nothing", r.name)
@@ -371,7 +371,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 	}
 }
 
-func TestStoreWithoutAClockIsNotJudgedByTime(t *testing.T) {
+func TestSuite_StoreWithoutAClockHasNoRulesOfTime(t *testing.T) {
 	plain := func(testing.TB) memory.Store { return &memory.Map{} }
 	if c := complaintsOf(t, ruleNamed(t, "TTL"), plain); c != "" {
 		t.Errorf("rule: a store that is no Clock is not judged by time\n got: %s", c)

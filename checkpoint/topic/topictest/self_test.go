@@ -77,7 +77,7 @@ func shared() faulty {
 	}}
 }
 
-func TestBrokenBusesAreCaught(t *testing.T) {
+func TestSuite_CatchesBrokenBuses(t *testing.T) {
 	caught := map[string]bool{}
 	for name, b := range map[string]struct {
 		bus   faulty

@@ -10,9 +10,9 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-// TestEveryErrorEndsWithWhatToDoNext goes through the errors of other packages that are known here,
+// TestError_EndsWithWhatToDoNext goes through the errors of other packages that are known here,
 // and one of each exit code that is not.
-func TestEveryErrorEndsWithWhatToDoNext(t *testing.T) {
+func TestError_EndsWithWhatToDoNext(t *testing.T) {
 	errs := []error{errors.New("any"), Usage("", "no hint"), &Failure{ExitInvalid, errors.New("bad"), ""}, &workflow.Error{}}
 	for _, r := range rules {
 		errs = append(errs, fmt.Errorf("around it: %w", r.is))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestNoPasswordOfAnAddressIsPrinted(t *testing.T) {
+func TestAddress_PasswordIsNotPrinted(t *testing.T) {
 	for address, want := range map[string]string{
 		"redis://ann:geheim@host:6379/1":              "redis://ann:xxxxx@host:6379/1",
 		"redis://:geheim@host":                        "redis://:xxxxx@host",
@@ -24,7 +24,7 @@ func TestNoPasswordOfAnAddressIsPrinted(t *testing.T) {
 	}
 }
 
-func TestAPasswordIsTakenOutOfAnyText(t *testing.T) {
+func TestText_PasswordIsRemoved(t *testing.T) {
 	a := &Output{Store: `redis://ann:ge%2Fha"im@host`}
 	for _, text := range []string{
 		`parse "redis://ann:ge%2Fha\"im@host": no`, `dial redis://ann:ge%2Fha"im@host`, `the password ge/ha"im is wrong`, `"ge/ha\"im"`,

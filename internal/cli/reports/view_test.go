@@ -129,7 +129,7 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-func TestATerminalThatBecomesNarrowIsWipedWhole(t *testing.T) {
+func TestLiveView_NarrowerTerminalIsWipedWhole(t *testing.T) {
 	cols := 40
 	var out bytes.Buffer
 	l := &live{term: &terminal.Terminal{Writer: &out, Size: func() (int, int) { return cols, 24 }}, now: func() time.Time { return time.Time{} }}
@@ -142,7 +142,7 @@ func TestATerminalThatBecomesNarrowIsWipedWhole(t *testing.T) {
 	}
 }
 
-func TestManyTasksDoNotOutgrowTheScreen(t *testing.T) {
+func TestLiveView_ManyTasksFitTheScreen(t *testing.T) {
 	var out bytes.Buffer
 	l := &live{term: &terminal.Terminal{Writer: &out, Size: func() (int, int) { return 80, 10 }}, now: func() time.Time { return time.Time{} }}
 	for i := range 100 {
@@ -155,7 +155,7 @@ func TestManyTasksDoNotOutgrowTheScreen(t *testing.T) {
 }
 
 // A step inside a task ends without a line. A failed step has one with its task.
-func TestAStepInsideATaskHasALineOnlyIfItFails(t *testing.T) {
+func TestLiveView_StepInsideATaskHasALineOnlyIfItFails(t *testing.T) {
 	ended := func(at graph.Phase) graph.Event {
 		return graph.Event{Mode: graph.Tasks, Node: "weigh", Task: "2", ParentTask: "1", Label: "run", Phase: at, Attempt: 1, Err: errors.New("no scale")}
 	}

@@ -39,7 +39,7 @@ func (h held) end() (code int, said string) {
 }
 
 // Requirement: two processes want one thread
-func TestABusyThreadIsRefusedWithItsOwnerNamed(t *testing.T) {
+func TestThread_BusyIsRefusedWithItsOwner(t *testing.T) {
 	t.Parallel()
 	h := newPlace(t).hold()
 	want := regexp.MustCompile(`weft: weft, process \d+ on \S+, works on thread "t", and holds it for another \S+ unless it goes on
@@ -60,7 +60,7 @@ next: wait for it with --wait, or take the thread over with --take-over
 	}
 }
 
-func TestWaitGetsTheThreadWhenItIsFree(t *testing.T) {
+func TestWait_GetsTheThreadWhenItIsFree(t *testing.T) {
 	t.Parallel()
 	h := newPlace(t).hold()
 	second := h.command("resume", "--thread", "t", "--wait")
@@ -78,7 +78,7 @@ func TestWaitGetsTheThreadWhenItIsFree(t *testing.T) {
 	expect(t, "the result of the one that waited", out.String(), "second: done\n")
 }
 
-func TestAThreadThatIsTakenOverIsLostToItsOwner(t *testing.T) {
+func TestThread_TakenOverIsLostToItsOwner(t *testing.T) {
 	t.Parallel()
 	h := newPlace(t).hold()
 	h.must(0, "delete", "t", "--yes", "--take-over")
@@ -90,7 +90,7 @@ func TestAThreadThatIsTakenOverIsLostToItsOwner(t *testing.T) {
 	}
 }
 
-func TestAQueuedInputHasItsTurnAfterTheAnswer(t *testing.T) {
+func TestQueuedInput_RunsAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", asking)

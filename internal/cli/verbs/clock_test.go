@@ -35,9 +35,9 @@ nodes:
     next: END
 `
 
-// TestTheSameCommandGoesOnWithATurnThatReadsItsTime kills a run between its steps, and
+// TestTurn_ThatReadsItsTimeContinuesByTheSameCommand kills a run between its steps, and
 // gives the command again at another time: it is the same turn, with the time at which it began.
-func TestTheSameCommandGoesOnWithATurnThatReadsItsTime(t *testing.T) {
+func TestTurn_ThatReadsItsTimeContinuesByTheSameCommand(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", clocked)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTheInboxHasTheQuestionsOfAllThreads(t *testing.T) {
+func TestInbox_HasTheQuestionsOfAllThreads(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", asking)
@@ -56,7 +56,7 @@ Or decline it with:
 	}
 }
 
-func TestADeclinedQuestionIsAnErrorToItsNode(t *testing.T) {
+func TestQuestion_DeclinedIsAnErrorOfItsNode(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("two.yaml", two)
@@ -85,7 +85,7 @@ func TestADeclinedQuestionIsAnErrorToItsNode(t *testing.T) {
 	}
 }
 
-func TestGraphIsDrawnInFourWays(t *testing.T) {
+func TestGraph_IsDrawnInFourFormats(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", chooser)
@@ -131,7 +131,7 @@ func TestGraphIsDrawnInFourWays(t *testing.T) {
 	}
 }
 
-func TestDoctorOfAFileAndOfMemory(t *testing.T) {
+func TestDoctor_OfAFileAndOfMemory(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	e := p.must(0, "doctor", "--store", "sqlite:new.db")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestJUnitHasEveryTestOfEveryFile(t *testing.T) {
+func TestJUnit_HasEveryTestOfEveryFile(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	const flow = "version: 1\nstate: {n: {type: int, default: 1}}\nnodes: {a: {set: {n: \"${{ state.n + 1 }}\"}, next: END}}\ntests:\n"

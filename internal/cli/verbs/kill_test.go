@@ -24,7 +24,7 @@ import (
 )
 
 // kills is the number of processes to kill, in place of the default.
-var kills = flag.Int("kills", 0, "how many processes TestKillAtRandomMoments kills with each store; 0 means as many as suit a run of all tests")
+var kills = flag.Int("kills", 0, "how many processes TestKill_AtRandomMoments kills with each store; 0 means as many as suit a run of all tests")
 
 // history is what happened to one thread whose processes are killed.
 type history struct {
@@ -210,7 +210,7 @@ func undisturbed(p place) (output string, took [2]time.Duration) {
 	return output, took
 }
 
-// TestKillAtRandomMoments kills the processes that work on a thread, one after another, until one
+// TestKill_AtRandomMoments kills the processes that work on a thread, one after another, until one
 // finishes. Then it starts the next thread. -kills 200 asks for 200 kills with each store,
 // and WEFT_SOAK for 2,200.
 //
@@ -219,7 +219,7 @@ func undisturbed(p place) (output string, took [2]time.Duration) {
 // Requirement: a killed process's thread is free at once
 // Requirement: a worker is killed
 // Requirement: kill -9 at any moment, then the same command again
-func TestKillAtRandomMoments(t *testing.T) {
+func TestKill_AtRandomMoments(t *testing.T) {
 	t.Parallel()
 	for name, server := range map[string]struct {
 		kills int
@@ -287,7 +287,7 @@ func (p place) finishOrKill(cmd *exec.Cmd, after time.Duration) int {
 
 // Requirement: a worker is killed
 // Requirement: kill -9 at any moment, then the same command again
-func TestKillAtEachWrite(t *testing.T) {
+func TestKill_AtEachWrite(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	want, _ := undisturbed(p)

@@ -13,9 +13,9 @@ import (
 	"github.com/weftrun/weft/nodes"
 )
 
-// TestMistakes makes every mistake on a thread that waits, and looks at the thread
+// TestUsage_Mistakes makes every mistake on a thread that waits, and looks at the thread
 // after each.
-func TestMistakes(t *testing.T) {
+func TestUsage_Mistakes(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", asking)
@@ -107,7 +107,7 @@ nodes:
   right: {uses: go:ask, with: {worklog: x, name: right}, output: {b: "${{ result }}"}, next: END}
 `
 
-func TestQuestionsAreAnsweredByTheBeginningOfTheirID(t *testing.T) {
+func TestQuestion_PrefixOfItsIDIsEnough(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("two.yaml", two)
@@ -137,7 +137,7 @@ nodes:
   second: {approval: {title: second}, output: {b: "${{ result.approved }}"}, next: END}
 `
 
-func TestABareAnswerIsForTheQuestionThatWasShown(t *testing.T) {
+func TestAnswer_WithoutIDIsForTheQuestionShown(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", twice)
@@ -147,7 +147,7 @@ func TestABareAnswerIsForTheQuestionThatWasShown(t *testing.T) {
 	p.must(0, "resume", "--thread", "t", "--answer", "true") // as after a crash
 }
 
-func TestARepeatedAnswerDoesNotAnswerTheNextQuestion(t *testing.T) {
+func TestAnswer_RepeatedIsNotForTheNextQuestion(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", twice)
@@ -182,7 +182,7 @@ func answerUnseen(t *testing.T, p place) {
 	}
 }
 
-func TestAStoreThatCannotBeUsed(t *testing.T) {
+func TestStore_ThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", asking)
@@ -218,7 +218,7 @@ func damage(t *testing.T, from, to string) {
 	}
 }
 
-func TestALockedStore(t *testing.T) {
+func TestStore_Locked(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", asking)

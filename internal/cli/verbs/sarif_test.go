@@ -43,7 +43,7 @@ func checkRequired(t *testing.T, path string, v any) {
 	}
 }
 
-func TestSARIFHasWhatItsSchemaRequires(t *testing.T) {
+func TestSARIF_HasWhatItsSchemaRequires(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("good.yaml", "version: 1\nnodes: {a: {set: {}, next: END}}\n")

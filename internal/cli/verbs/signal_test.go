@@ -15,8 +15,8 @@ import (
 // finishing is what the first signal lets the command say.
 const finishing = "weft: finishing the step; one more signal stops at once"
 
-// TestTheSecondSignalStopsAtOnceAndLeavesTheThread has a node that does not end.
-func TestTheSecondSignalStopsAtOnceAndLeavesTheThread(t *testing.T) {
+// TestSignal_SecondStopsAtOnceAndLeavesTheThread has a node that does not end.
+func TestSignal_SecondStopsAtOnceAndLeavesTheThread(t *testing.T) {
 	t.Parallel()
 	for name, sig := range map[string]os.Signal{"int": os.Interrupt, "term": syscall.SIGTERM} {
 		p := newPlace(t)
@@ -49,7 +49,7 @@ next: finished work is stored; go on with `+program+" resume --thread t\n")
 	}
 }
 
-func TestAThirdSignalKills(t *testing.T) {
+func TestSignal_ThirdKills(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", one("    uses: go:cling\n    with: {worklog: \"${{ state.worklog }}\", name: x}"))
@@ -77,8 +77,8 @@ func TestAThirdSignalKills(t *testing.T) {
 	}
 }
 
-// TestTheFirstSignalFinishesTheStep stops a run between two nodes, and goes on.
-func TestTheFirstSignalFinishesTheStep(t *testing.T) {
+// TestSignal_FirstFinishesTheStep stops a run between two nodes, and goes on.
+func TestSignal_FirstFinishesTheStep(t *testing.T) {
 	t.Parallel()
 	for _, form := range [][]string{nil, {"--durability", "async"}, {"--durability", "exit"}} {
 		p := newPlace(t)

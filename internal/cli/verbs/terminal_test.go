@@ -114,7 +114,7 @@ func shown(lines []string) string {
 	return b.String()
 }
 
-func TestTheLiveViewLeavesALineForEachTask(t *testing.T) {
+func TestLiveView_LeavesALineForEachTask(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	for _, c := range []struct {
@@ -142,7 +142,7 @@ func TestTheLiveViewLeavesALineForEachTask(t *testing.T) {
 	}
 }
 
-func TestTheLiveViewTicksRetriesAndFails(t *testing.T) {
+func TestLiveView_TicksRetriesAndFails(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", strings.Replace(one("    uses: go:flaky\n    with: {worklog: \"${{ state.worklog }}\", name: there}"),
@@ -168,7 +168,7 @@ func TestTheLiveViewTicksRetriesAndFails(t *testing.T) {
 	}
 }
 
-func TestATextDoesNotSteerTheTerminal(t *testing.T) {
+func TestText_DoesNotSteerTheTerminal(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", one("    uses: go:work\n    with: {worklog: x, name: \"${{ state.topic }}\"}"))
@@ -188,7 +188,7 @@ func TestATextDoesNotSteerTheTerminal(t *testing.T) {
 	}
 }
 
-func TestADumbTerminalGetsPlainLines(t *testing.T) {
+func TestDumbTerminal_GetsPlainLines(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", asking)

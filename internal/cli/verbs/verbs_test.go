@@ -26,7 +26,7 @@ func expect(t *testing.T, what, got, want string) {
 	}
 }
 
-func TestARunFromStartToEnd(t *testing.T) {
+func TestRun_FromStartToEnd(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	run := []string{"run", worklogFile(t), "--thread", "demo", "--input", "worklog=" + p.path("worklog")}
@@ -73,7 +73,7 @@ got: ["fetcha","fetchb","fetchc","fetchd","fetche","fetchf"]
 	p.must(4, append(run, "--new-turn")...) // it drops the question
 }
 
-func TestTheStoreIsTheUsersUnlessNamed(t *testing.T) {
+func TestStore_IsTheUsersByDefault(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	file := p.write("w.yaml", asking)
@@ -93,7 +93,7 @@ func TestTheStoreIsTheUsersUnlessNamed(t *testing.T) {
 	}
 }
 
-func TestThreadsHistoryAndState(t *testing.T) {
+func TestThreads_HistoryAndState(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", asking)
@@ -217,7 +217,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-func TestRunOnADoneThreadWithAnotherInputStartsATurn(t *testing.T) {
+func TestRun_DoneThreadWithAnotherInputStartsATurn(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", asking)
@@ -229,7 +229,7 @@ func TestRunOnADoneThreadWithAnotherInputStartsATurn(t *testing.T) {
 	}
 }
 
-func TestAFailedRunGoesOnByTheSameCommand(t *testing.T) {
+func TestRun_FailedContinuesByTheSameCommand(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", one("    uses: go:flaky\n    with: {worklog: \"${{ state.worklog }}\", name: there}"))
@@ -247,7 +247,7 @@ next: finished work is stored; go on with `+program+" resume --thread t\n")
 	expect(t, "the result", p.must(0, "run", "w.yaml", "--thread", "t").stdout, "result: there\n")
 }
 
-func TestAWorkflowThatMovedOrChanged(t *testing.T) {
+func TestWorkflow_MovedOrChanged(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", asking)
@@ -278,7 +278,7 @@ func TestAWorkflowThatMovedOrChanged(t *testing.T) {
 	}
 }
 
-func TestGraphValidateVersionHelp(t *testing.T) {
+func TestCommands_GraphValidateVersionHelp(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", asking)

@@ -32,7 +32,7 @@ func (a *asked) Threads(ctx context.Context, q checkpoint.ThreadQuery) iter.Seq2
 
 func (*asked) Close() error { return nil }
 
-func TestWhatLabelsSayIsAskedOfTheStore(t *testing.T) {
+func TestThreads_LabelsAreFilteredByTheStore(t *testing.T) {
 	type thread struct {
 		N state.Sum[int] `json:"n"`
 	}

@@ -26,7 +26,7 @@ func ExampleForModel() {
 	// 14 <nil>
 }
 
-func TestEveryEncodingCounts(t *testing.T) {
+func TestEncodings_Count(t *testing.T) {
 	for name, want := range map[string]int{
 		"o200k_base": 4, "cl100k_base": 4, "p50k_base": 4, "p50k_edit": 4, "r50k_base": 4,
 	} {
@@ -40,7 +40,7 @@ func TestEveryEncodingCounts(t *testing.T) {
 	}
 }
 
-func TestUnknownModelsAndEncodingsAreNamed(t *testing.T) {
+func TestEncodings_UnknownModelsAndEncodingsAreNamed(t *testing.T) {
 	for _, f := range []func(string) (message.Estimate, error){tokens.ForModel, tokens.ForEncoding} {
 		if _, err := f("abacus"); !errors.Is(err, tokens.ErrUnknown) || !strings.Contains(err.Error(), `"abacus"`) {
 			t.Errorf("got %v, want an ErrUnknown that names abacus", err)
@@ -48,7 +48,7 @@ func TestUnknownModelsAndEncodingsAreNamed(t *testing.T) {
 	}
 }
 
-func TestTextThatIsNotUTF8IsCounted(t *testing.T) {
+func TestCount_TextThatIsNotUTF8(t *testing.T) {
 	c, _ := tokens.ForModel("gpt-4o")
 	if n, err := c.Text("a\xffb"); n == 0 || err != nil {
 		t.Errorf("got %d, %v, want some tokens", n, err)
@@ -56,7 +56,7 @@ func TestTextThatIsNotUTF8IsCounted(t *testing.T) {
 }
 
 // A tokenizer that backtracks over white space would not come back from the long texts.
-func TestLongRunsOfWhiteSpaceAreCountedInPieces(t *testing.T) {
+func TestCount_LongRunsOfWhiteSpaceInPieces(t *testing.T) {
 	c, _ := tokens.ForModel("gpt-4o")
 	for _, s := range []string{strings.Repeat("\n\t", 500_000), strings.Repeat(" ", 1_000_000), "x" + strings.Repeat("\u2003", 300_000) + "y"} {
 		if n, err := c.Text(s); n < 1000 || n > len(s) || err != nil {
@@ -70,7 +70,7 @@ func TestLongRunsOfWhiteSpaceAreCountedInPieces(t *testing.T) {
 }
 
 // It is meant for the race detector.
-func TestOneCounterServesManyGoroutines(t *testing.T) {
+func TestCounter_ConcurrentUse(t *testing.T) {
 	c, _ := tokens.ForEncoding("cl100k_base")
 	want, _ := c.Text("many hands make light work")
 	var wg sync.WaitGroup
