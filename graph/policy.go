@@ -39,8 +39,8 @@ type Policy struct {
 	// its function returns, as under a Limit. A handler has places of its own.
 	Parallel int
 	// TaskQueue names where the node's tasks run when a queue with workers drives the graph, such
-	// as the workers with a GPU; "" means any worker. A run in one process ignores it. The Policy of
-	// a handler does not count: it runs where its node ran.
+	// as the workers with a GPU; "" means any worker. A run in one process ignores it. The Policy
+	// of a handler does not count: it runs where its node ran.
 	TaskQueue string
 }
 

@@ -17,8 +17,8 @@ import (
 // [Graph.DecodeInput], and states as [Graph.EncodeState] returns them.
 type Untyped interface {
 	Name() string
-	// Program returns a hash of nodes, edges and the fields of the state: the Program of the commits
-	// that the graph makes.
+	// Program returns a hash of nodes, edges and the fields of the state: the Program of the
+	// commits that the graph makes.
 	Program() string
 	Invoke(ctx context.Context, input json.RawMessage, o RunOptions) (Result[json.RawMessage], error)
 	Resume(ctx context.Context, a Answers, o RunOptions) (Result[json.RawMessage], error)
