@@ -10,28 +10,40 @@ import (
 	"github.com/weftrun/weft/nodes"
 )
 
-// contextFile runs two capabilities of one type at once. Both know what was known before.
+// contextFile runs two capabilities of one type and a plan at once. Each gets what was known
+// before, and the result of the plan is merged last.
 const contextFile = `
 version: 1
-state: {a: string, b: string, known: context}
-input: [a, b]
+state: {a: string, b: string, name: string, known: context}
+input: [a, b, name]
 nodes:
-  begin: {set: {}, next: [left, right]}
+  begin: {set: {}, next: [left, right, then]}
   left:
-    capability: {name: find, key: "${{ state.a }}", args: {name: "${{ state.a }}"}, contexts: "${{ state.known }}"}
+    capability: {name: find, key: "${{ state.a }}", args: {name: "${{ state.name }}"}, contexts: "${{ state.known }}"}
     output: {known: "${{ result.contexts }}"}
     next: END
   right:
-    capability: {name: find, key: "${{ state.b }}", args: {name: "${{ state.b }}"}, contexts: "${{ state.known }}"}
+    capability: {name: find, key: "${{ state.b }}", args: {name: "${{ state.name }}"}, contexts: "${{ state.known }}"}
+    output: {known: "${{ result.contexts }}"}
+    next: END
+  then:
+    plan: {agent: weather, task: Find the rain, capabilities: [find], contexts: "${{ state.known }}"}
     output: {known: "${{ result.contexts }}"}
     next: END
 `
 
-func TestContextField_ParallelCapabilitiesOfOneType(t *testing.T) {
+func TestContextField_StaleCopyOverwritesNothing(t *testing.T) {
 	w, g := program(t, contextFile, nodes.Program{Agents: desks(t)})
-	turn := func(a, b string) map[string]string {
-		t.Helper()
-		in, err := w.Input(map[string]json.RawMessage{"a": []byte(`"` + a + `"`), "b": []byte(`"` + b + `"`)})
+	for _, turn := range []struct{ a, b, name, want string }{
+		{"north", "south", "1", `{"find":"precipitation ","north":"precipitation 1","south":"precipitation 1"}`},
+		{"north", "east", "2", `{"east":"precipitation 2","find":"precipitation ","north":"precipitation 2","south":"precipitation 1"}`},
+		{"west", "south", "3", `{"east":"precipitation 2","find":"precipitation ","north":"precipitation 2","south":"precipitation 3","west":"precipitation 3"}`},
+	} {
+		values := map[string]json.RawMessage{}
+		for name, value := range map[string]string{"a": turn.a, "b": turn.b, "name": turn.name} {
+			values[name], _ = json.Marshal(value)
+		}
+		in, err := w.Input(values)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,16 +65,10 @@ func TestContextField_ParallelCapabilitiesOfOneType(t *testing.T) {
 		for key, r := range out.Known["RAIN"] {
 			columns[key] = r.Column
 		}
-		return columns
-	}
-	expect := func(got map[string]string, want string) {
-		t.Helper()
-		if data, _ := json.Marshal(got); string(data) != want {
-			t.Errorf("got %s, want %s", data, want)
+		if got, _ := json.Marshal(columns); string(got) != turn.want {
+			t.Errorf("after the turn %+v: got %s", turn, got)
 		}
 	}
-	expect(turn("north", "south"), `{"north":"precipitation north","south":"precipitation south"}`)
-	expect(turn("north", "east"), `{"east":"precipitation east","north":"precipitation north","south":"precipitation south"}`)
 }
 
 func TestContextField_NullDeletesOneEntry(t *testing.T) {

@@ -19,7 +19,8 @@ import (
 // The limits of a program.
 const (
 	maxExec     = 16 << 20 // bytes of input, and of output
-	maxStderr   = 64 << 10 // bytes of the standard error in a result or an error
+	maxStderr   = 64 << 10 // bytes of the standard error in a result or an ExecError
+	maxShown    = 2 << 10  // bytes of it in the text of an error
 	execTimeout = 5 * time.Minute
 )
 
@@ -36,8 +37,8 @@ const (
 //
 // The program is looked up with the PATH of this process, and runs in the folder of the workflow
 // with the named variables of the environment alone. When the node ends, for whatever reason, the
-// processes that the program has started are killed; on Linux also when this process is killed, but
-// for those that are not children of it. At most 64 programs run at once.
+// processes that the program has started are killed, but for those that left its process group; on
+// Linux also when this process is killed. At most 64 programs run at once.
 //
 // Starting programs needs --allow-exec, or AllowExec in [workflow.Options]; no file can grant it.
 //
@@ -75,7 +76,7 @@ type ExecResult struct {
 type ExecError struct {
 	Program string
 	Reason  string
-	Stderr  string // the end of its standard error
+	Stderr  string // the end of its standard error; Error has the last 2 KiB of it
 	code    string
 }
 
@@ -84,7 +85,9 @@ func (e *ExecError) Error() string {
 	if e.Program != "" {
 		text = e.Program + ": " + text
 	}
-	if said := strings.TrimSpace(e.Stderr); said != "" {
+	if said := strings.TrimSpace(e.Stderr); len(said) > maxShown {
+		text += ": …" + strings.ToValidUTF8(said[len(said)-maxShown:], "")
+	} else if said != "" {
 		text += ": " + said
 	}
 	return text

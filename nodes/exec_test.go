@@ -38,7 +38,10 @@ func TestExec_Results(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "echo.sh"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, test := range []struct{ name, params, want, code, reason string }{
+	for _, test := range []struct {
+		name, params, want, code, reason string
+		stderr                           int // bytes of ExecError.Stderr, if it is not 0
+	}{
 		{name: "input and output", params: `{command: [cat], input: {n: "${{ state.n }}"}}`, want: `{"n":4}`},
 		{name: "no input", params: `{command: [cat]}`, want: `null`},
 		{name: "a program of the folder", params: `{command: [./echo.sh], input: [1, x]}`, want: `[1,"x"]`},
@@ -52,7 +55,7 @@ func TestExec_Results(t *testing.T) {
 		{name: "two values", params: `{command: [echo, 1 2]}`, code: "exec_output", reason: `echo: the output is not JSON: `},
 		{name: "too large", params: `{command: [sh, -c, "yes 1"]}`, code: "exec_too_large", reason: "sh: the output is too large: it is larger than 16777216 bytes"},
 		{name: "an unknown program", params: `{command: [weft-test-nothing]}`, code: "exec_refused", reason: "executable file not found"},
-		{name: "a long standard error", params: `{command: [sh, -c, "head -c 300000 /dev/zero | tr '\\0' x >&2; exit 1"]}`, code: "exec:1", reason: strings.Repeat("x", 64<<10)},
+		{name: "a long standard error", params: `{command: [sh, -c, "head -c 300000 /dev/zero | tr '\\0' x >&2; exit 1"]}`, code: "exec:1", reason: "sh: exit status 1: …" + strings.Repeat("x", 2<<10), stderr: 64 << 10},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -77,6 +80,8 @@ func TestExec_Results(t *testing.T) {
 				t.Errorf("code %s, want %s", failed.Code(), test.code)
 			case strings.Contains(err.Error(), "opensesame"):
 				t.Errorf("the error contains the secret: %v", err)
+			case test.stderr != 0 && (failed == nil || len(failed.Stderr) != test.stderr):
+				t.Errorf("the error is %T, want an ExecError with %d bytes of the standard error", err, test.stderr)
 			}
 		})
 	}

@@ -185,7 +185,7 @@ nodes:
 		`in.yaml:5:38: error[WF701]: models.c.key must be ${env:NAME} or ${secret:NAME} (a file must not contain the secret itself)`,
 		`in.yaml:6:6: error[WF504]: models.d: base_url must be an http or https address, not "ftp://x"`,
 		`in.yaml:7:6: error[WF504]: models.e: base_url must not contain a password or a query; write it as ${env:NAME}`,
-		`in.yaml:8:43: error[WF503]: models.f.base_url: want a text without ${…}, or ${env:NAME} alone, not "https://${env:HOST}/v1"`,
+		`in.yaml:8:43: error[WF503]: models.f.base_url: must be a text without ${…}, or ${env:NAME} alone (got "https://${env:HOST}/v1")`,
 		`in.yaml:9:29: error[WF503]: models.g.model: want text, got int`,
 		`in.yaml:10:6: error[WF502]: models.h needs model`,
 		`in.yaml:11:6: error[WF101]: models.i must be a mapping, not "text"`,
@@ -241,12 +241,29 @@ func TestModels_SharedFile(t *testing.T) {
 	if out, err := runOf(t, w); err != nil || out != `{"answer":"m2 with [secret env:K]"}` {
 		t.Errorf("the run returned %s, %v", out, err)
 	}
+	own := "secrets: {k: \"${env:L}\"}\n" // another secret of the same name
+	secret := write("secret.yaml", "version: 1\nsecrets: {k: \"${env:K}\"}\nmodels:\n  m: {provider: own, model: m2, key: \"${secret:k}\"}\n")
+	opts.Config = secret
+	w, err = workflow.Load(write("repo/secret.yaml", own+strings.ReplaceAll(strings.ReplaceAll(asks, "models:\n", ""), "  m: %s\n", "")), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := runOf(t, w); err != nil || out != `{"answer":"m2 with [secret env:K]"}` {
+		t.Errorf("with a secret of the shared file the run returned %s, %v", out, err)
+	}
+	for _, broken := range []string{"", "- a\n", "version: 1\nmodels: 3\n", "version: 1\nmodels: {a: [\n", "version: 1\nmodels:\n  m: {provider: own, model: a}\n  m: {provider: own, model: b}\n"} {
+		opts.Config = write("broken.yaml", broken)
+		if _, err := workflow.Load(file, opts); err == nil || strings.Contains(err.Error(), "there are no models") {
+			t.Errorf("with the shared file %q the error is %v, want the mistake of that file alone", broken, err)
+		}
+	}
+	opts.Config = found
 	twice := write("repo/twice.yaml", strings.ReplaceAll(asks, "%s", "{provider: own, model: m1}"))
 	_, err = workflow.Load(twice, opts)
 	wantProblems(t, err, []string{twice + `:4:3: error[WF135]: models.m: the name is already declared at ` + shared + `:3:3`})
 	opts.Config = write("bad.yaml", "version: 1\nnodes: {}\nmodels: {m: {provider: none, model: m2}}\ntools: {t: {workflow: ./x.yaml}}\n")
 	wantProblems(t, workflow.CheckConfig(opts.Config, opts), []string{
-		opts.Config + `:2:1: error[WF102]: unknown key "nodes" in a shared file; did you mean "models"? (known are version, models, tools)`,
+		opts.Config + `:2:1: error[WF102]: unknown key "nodes" in a shared file; did you mean "models"? (known are version, secrets, models, tools)`,
 		opts.Config + `:3:24: error[WF108]: models.m.provider must be own, not "none"`,
 		opts.Config + `:4:23: error[WF512]: tools.t.workflow is only for the file of a workflow, not for a shared one`,
 	})

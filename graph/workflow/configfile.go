@@ -23,7 +23,7 @@ const ConfigName = "weft.yaml"
 // "" if there is none. Without a repository it looks only beside the workflow.
 //
 // A weft.yaml has version: 1 and the sections of the program, such as models and tools, which all
-// workflows below it can use.
+// workflows below it can use. Its secrets are for these sections alone.
 func FindConfig(workflow string) (string, error) {
 	full, err := filepath.Abs(workflow)
 	if err != nil {
@@ -82,13 +82,15 @@ func (l *loader) readConfig() error {
 		return err
 	}
 	src := &source{path: filepath.ToSlash(l.opts.Config), text: text, problems: l.problems, opts: &l.opts, exprs: exprs.NewCompiler(maxExprs)}
-	src.vault = &vault{src: src, lookup: l.opts.lookup(), nonce: l.nonce}
+	src.vault = &vault{src: src, lookup: l.opts.lookup(), nonce: l.nonce, shared: true}
+	known := len(l.problems.found)
 	enough(func() *Workflow {
 		if root := src.parse(); root != nil {
 			l.config(src, root)
 		}
 		return nil
 	})
+	l.halfRead = slices.ContainsFunc(l.problems.found[known:], func(p Problem) bool { return !p.Warning })
 	return nil
 }
 
@@ -103,11 +105,14 @@ func readAtMost(path string) ([]byte, error) {
 }
 
 func (l *loader) config(src *source, root *yaml.Node) {
-	o, ok := src.record(root, "a shared file", slices.Concat([]string{"version"}, l.opts.sectionNames())...)
+	o, ok := src.record(root, "a shared file", slices.Concat([]string{"version", "secrets"}, l.opts.sectionNames())...)
 	if !ok {
 		return
 	}
 	src.version(root, o.get("version"))
+	if n := o.get("secrets"); n != nil {
+		src.vault.secrets = src.secrets(n)
+	}
 	src.types = maps.Clone(l.opts.Types)
 	c := checker{source: src, plan: &plan{types: src.types, root: o}, load: l}
 	l.conf = c.entries(o)

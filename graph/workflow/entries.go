@@ -253,9 +253,7 @@ func (c *checker) fileOf(at *yaml.Node, what string) File {
 func (c *checker) holdVariables(v reflect.Value) {
 	eachSecret(v, func(s Secret) Secret {
 		return Secret{envUse.ReplaceAllStringFunc(s.text, func(use string) string {
-			from := envUse.FindStringSubmatch(use)[1]
-			c.vault.hidden = append(c.vault.hidden, variable{ref: ref{name: envPrefix + from}, from: from})
-			return c.vault.hold(envPrefix + from)
+			return c.vault.holdVariable(envUse.FindStringSubmatch(use)[1])
 		})}
 	})
 }
@@ -319,7 +317,7 @@ func (t *EnvText) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	if strings.Contains(text, "${") {
-		return fmt.Errorf("want a text without ${…}, or ${env:NAME} alone, not %q", text)
+		return fmt.Errorf("must be a text without ${…}, or ${env:NAME} alone (got %q)", text)
 	}
 	*t = EnvText{text: text}
 	return nil

@@ -21,7 +21,7 @@ import (
 type loader struct {
 	opts     Options
 	env      Env
-	halfRead bool // an entry has mistakes, so what nodes use of it is not known
+	halfRead bool // a section or the shared file has mistakes, so what nodes use of it is not known
 	nonce    string
 	conf     []*entry   // of Options.Config
 	hidden   []variable // that conf reads

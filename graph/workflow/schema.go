@@ -36,10 +36,20 @@ func ConfigSchema(o Options) json.RawMessage {
 	for _, s := range o.entrySections() {
 		defs[s.name] = s.schema()
 	}
-	root := section{"", "", append([]key{rootSection.keys[0]}, o.sectionKeys()...), []string{"version"}}.schema()
+	root := section{"", "", append(sharedKeys(), o.sectionKeys()...), []string{"version"}}.schema()
 	root["title"] = "Weft shared file"
 	root["$defs"] = defs
 	return root.text()
+}
+
+// sharedKeys are the keys of a workflow that a shared file has too.
+func sharedKeys() (all []key) {
+	for _, k := range rootSection.keys {
+		if k.name == "version" || k.name == "secrets" {
+			all = append(all, k)
+		}
+	}
+	return all
 }
 
 // schema is a JSON Schema, or a part of one.

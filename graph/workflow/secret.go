@@ -94,6 +94,7 @@ type vault struct {
 	secrets []variable
 	hidden  []variable // of the environment, by envPrefix and their name, which entries read
 	nonce   string
+	shared  bool // the file is that of Options.Config
 }
 
 // newNonce returns the digits of the placeholders of all files that are loaded together.
@@ -120,6 +121,22 @@ func (v *vault) with(lookup func(string) (string, bool)) *vault {
 }
 
 func (v *vault) hold(name string) string { return "\x00secret:" + name + ":" + v.nonce + "\x00" }
+
+// holdSecret is hold for a declared secret. A secret of the shared file is a variable of the
+// environment to the workflows, which may have a secret of the same name.
+func (v *vault) holdSecret(name string) string {
+	i := slices.IndexFunc(v.secrets, func(s variable) bool { return s.name == name })
+	if !v.shared || i < 0 {
+		return v.hold(name)
+	}
+	return v.holdVariable(v.secrets[i].from)
+}
+
+// holdVariable returns the placeholder of a variable of the environment.
+func (v *vault) holdVariable(from string) string {
+	v.hidden = append(v.hidden, variable{ref: ref{name: envPrefix + from}, from: from})
+	return v.hold(envPrefix + from)
+}
 
 // value returns the value of a secret.
 func (v *vault) value(name string) (string, error) {
@@ -326,7 +343,7 @@ func (t *template) holdSecrets() {
 			if escaped, ok := strings.CutPrefix(use, "$$"); ok {
 				return "$" + escaped
 			}
-			return t.src.vault.hold(secretUse.FindStringSubmatch(use)[1])
+			return t.src.vault.holdSecret(secretUse.FindStringSubmatch(use)[1])
 		})
 	})
 }

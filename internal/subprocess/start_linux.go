@@ -30,7 +30,14 @@ func start(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	startThread()
 	result := make(chan error)
-	starts <- func() { result <- cmd.Start() }
+	guard() // before the program, so that no program runs without it
+	starts <- func() {
+		err := cmd.Start()
+		if err == nil {
+			watch(cmd.Process)
+		}
+		result <- err
+	}
 	return <-result
 }
 

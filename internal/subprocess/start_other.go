@@ -18,3 +18,5 @@ const killsBeforeWait = false
 func untilExit(*os.Process) {}
 
 func killGroup(p *os.Process) { _ = p.Kill() }
+
+func unwatch(*os.Process) {}

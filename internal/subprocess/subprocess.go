@@ -22,7 +22,7 @@ type Command struct {
 	Args []string
 	Dir  string
 	Env  []string // NAME=VALUE; nothing else of the environment passes
-	// MaxOutput limits the standard output, or one line of it for a [Pool], in bytes.
+	// MaxOutput limits the standard output, or one line of it for [Ask], in bytes.
 	MaxOutput int
 }
 
@@ -143,6 +143,7 @@ func (g *group) end() {
 	defer g.mu.Unlock()
 	if !g.ended {
 		killGroup(g.cmd.Process)
+		unwatch(g.cmd.Process)
 		g.ended = true
 	}
 }

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
 
-// TestRun_EndsWithThisProcess kills a process that has started a program.
+// TestRun_EndsWithThisProcess kills a process that has started a program with a child.
 func TestRun_EndsWithThisProcess(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"run", "ask"} {
@@ -28,24 +27,26 @@ func TestRun_EndsWithThisProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pid, err := strconv.Atoi(strings.TrimSpace(line))
-		if err != nil {
-			t.Fatal(err)
-		}
 		if err := parent.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		_ = parent.Wait()
-		if !gone(pid) {
-			t.Errorf("%s: process %d is still there", how, pid)
+		ids := strings.Fields(line)
+		if len(ids) != 2 {
+			t.Fatalf("%s: the process ids are %q", how, line)
+		}
+		for _, id := range ids {
+			if !gone(id) {
+				t.Errorf("%s: process %s of %s is still there", how, id, ids)
+			}
 		}
 	}
 }
 
 // gone waits for a process to end.
-func gone(pid int) bool {
+func gone(pid string) bool {
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%s/stat", pid))
 		if err != nil || strings.Contains(string(stat), ") Z ") {
 			return true
 		}

@@ -18,15 +18,16 @@ import (
 
 const asParent = "SUBPROCESS_TEST_PARENT"
 
-// TestMain is a program that starts another one and prints its process id, if asParent is set.
+// TestMain is a program that starts another one, which starts a third one, and prints the process
+// ids of both, if asParent is set.
 func TestMain(m *testing.M) {
 	switch os.Getenv(asParent) {
 	case "run":
 		c := command("sh")
-		c.Args = []string{"-c", fmt.Sprintf("echo $$ > /proc/%d/fd/1; exec sleep 1000", os.Getpid())}
+		c.Args = []string{"-c", fmt.Sprintf("sleep 1000 & echo $$ $! > /proc/%d/fd/1; wait", os.Getpid())}
 		_, _, _ = subprocess.Run(context.Background(), c, nil)
 	case "ask":
-		_, _ = subprocess.Ask(context.Background(), command("sh", "-c", "read -r line; echo $$; exec sleep 1000"), []byte("1"), func(reply []byte) error {
+		_, _ = subprocess.Ask(context.Background(), command("sh", "-c", "sleep 1000 & read -r line; echo $$ $!; wait"), []byte("1"), func(reply []byte) error {
 			_, err := os.Stdout.Write(reply)
 			return err
 		})

@@ -12,7 +12,8 @@
 //
 // [WithModel] sets the functions to functions that use a model. [AgentExecute] returns an Execute
 // that runs a react agent with tools, whose questions to people are questions of this graph. [Add]
-// adds the nodes to another graph, over a state that embeds [State].
+// adds the nodes to another graph, over a state that embeds [State]. [Work] makes the list the work
+// of a turn of package turn, which has commands, answers in words, conversations and sessions.
 //
 // # Terms
 //

@@ -13,8 +13,9 @@
 //		Customer state.Value[string] `json:"customer"`
 //	}
 //
-// AddOf adds an agent whose system message and tools are functions of that state, such as the
-// documents that another node has found for this turn.
+// [AddOf] adds an agent whose system message and tools are functions of that state, such as the
+// documents that another node has found for this turn. [Work] makes the loop the work of a turn of
+// package turn, which has commands, answers in words, conversations and sessions.
 //
 // # The nodes
 //
@@ -22,9 +23,10 @@
 //     answer in the mode Messages, with the ID that the message has in the log.
 //   - Each call of a tool is a task of the node "tools". The tasks run in parallel. Each result is
 //     stored when its task ends, and a stored call does not run again.
-//   - A tool may need a person's permission. It is then an open question with a [tool.Decision] as
-//     its answer: approve, edit the arguments, or reject with feedback. After an edit, the
-//     conversation has the call that ran, with the model's arguments in its field Edited.
+//   - A tool may need a person's permission. It is then an open question with a
+//     [graph.Decision] as its answer: approve, edit the arguments, or reject with a reason. After
+//     an edit, the conversation has the call that ran, with the model's arguments in its field
+//     Edited.
 //   - A tool may be answered by a person. The answer is the result.
 //   - Several questions may be open at once. Each is answered separately, in any process. An
 //     invalid answer is asked for again.

@@ -42,10 +42,10 @@ type Kind string
 
 // The kinds.
 const (
-	Begin    Kind = "begin"  // start a new turn
-	Resume   Kind = "resume" // answer questions of the last turn
-	Continue Kind = "go_on"  // continue the last turn, which was cut off or failed
-	NoRun    Kind = "rest"   // run nothing
+	Begin    Kind = "begin"    // start a new turn
+	Resume   Kind = "resume"   // answer questions of the last turn
+	Continue Kind = "continue" // continue the last turn, which was cut off or failed
+	NoRun    Kind = "none"     // run nothing
 )
 
 // Request is a message that [Agent.Read] has parsed, for [Agent.Apply]. Nothing has changed yet.
@@ -78,12 +78,17 @@ type Reply[S any] struct {
 	Text string
 	// Questions are the open questions, also when an error refuses an answer.
 	Questions []graph.Interrupt
-	State     S
-	UI        []string
+	// State is the state after the run; the zero S if nothing ran.
+	State S
+	UI    []string // as in [Request]
 }
 
 // Say reads a message and applies it. It returns a *CommandError for a message that is not
 // understood, and the error of a run that failed.
+//
+// A message begins a new turn also if the last one was cut off by a crash. The rest of that turn is
+// dropped, such as the result of a payment that was made. A process that starts calls
+// [Agent.Continue] before Say.
 func (g *Agent[S]) Say(ctx context.Context, thread, text string) (Reply[S], error) {
 	a, err := g.Read(ctx, thread, text)
 	if err != nil {

@@ -21,6 +21,11 @@
 //     [Turn.Extraction], [Turn.Classifier], [Turn.Orchestrator], [Turn.Step], [Turn.Approval],
 //     [Turn.Respond], [Turn.Clarify], [Turn.Error]. [Add] adds them to a graph, over any state that
 //     has an [agent.State] in it. [Graph] compiles them, and [Node] helps to connect them by hand.
+//   - A [Work] takes the place of extraction, capabilities and plans: those of packages react and
+//     pes call tools in a loop and execute a list of items.
+//   - [Services] are what an application stores about its threads: the configuration of a thread,
+//     its conversation, its session, and the state of the application. A turn uses them when it
+//     begins and when it ends.
 //   - A [Source] returns text that may matter for a task. All sources are called at once.
 //   - A [graph.Decision] is a person's answer to a request for approval: approve, edit, or reject
 //     with a reason.

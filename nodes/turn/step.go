@@ -14,7 +14,7 @@ import (
 
 // Step runs step i of the plan, in parallel with others. It runs the step's capability, stores its
 // result, and stores an approval that it asks for as a request, for the approval node. It writes
-// nothing that another step of the same wave writes.
+// nothing that another step writes at the same time.
 func (t *Turn) Step(ctx context.Context, s *agent.State, i int) error {
 	step, err := s.Planning.Step(i)
 	if err != nil {
@@ -96,8 +96,8 @@ func (t *Turn) request(s *agent.State, i int, key string, needed *capabilities.A
 	return nil
 }
 
-// requestID returns the key of a request: its step and the ID that the capability uses. A decision
-// about one step so never applies to another.
+// requestID returns the key of a request: its step and the ID that the capability uses. So a
+// decision about one step never applies to another.
 func requestID(key, id string) string { return key + " " + id }
 
 // decisions returns the decisions for a step. Approved data is the data that was shown to or edited

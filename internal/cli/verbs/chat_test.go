@@ -230,6 +230,21 @@ func TestChat_NewTurnDropsTheLastOne(t *testing.T) {
 	expect(t, "stdout", e.stdout, "heard: hello (0 steps)\n\n")
 }
 
+func TestChat_Reset(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must(0, "chat", "parrot", "--thread", "t", "--say", "hello")
+	e := p.must(0, "chat", "parrot", "--thread", "t", "--say", "/reset")
+	expect(t, "stdout", e.stdout, "The conversation is empty.\n\n")
+	cmd := p.command("chat", "parrot", "--thread", "t")
+	cmd.Stdin = strings.NewReader("again\n/reset\n")
+	e = p.finish(cmd)
+	expect(t, "stdout", e.stdout, "heard: again (0 steps)\n\nThe conversation is empty.\n\n")
+	if strings.Contains(e.stderr, "hello") {
+		t.Errorf("a message of before is shown:\n%s", e.stderr)
+	}
+}
+
 func TestChat_LinesOfTheInput(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -289,7 +304,7 @@ func TestChat_JSON(t *testing.T) {
 	if !all[8].Begins || all[9].Begins || all[8].Delta != "heard: " || answered.Kind != "resume" || answered.Status != "done" || answered.Text != "heard: risky business (1 steps)" {
 		t.Errorf("the answer: %+v", answered)
 	}
-	if all[14].Role != "assistant" || all[14].Text != answered.Text || danced.Kind != "rest" || danced.Status != "" || len(danced.UI) != 1 || danced.UI[0] != "dance" {
+	if all[14].Role != "assistant" || all[14].Text != answered.Text || danced.Kind != "none" || danced.Status != "" || len(danced.UI) != 1 || danced.UI[0] != "dance" {
 		t.Errorf("the end: %+v %+v", all[14], danced)
 	}
 }
