@@ -135,6 +135,13 @@ type blobRun struct {
 	base  uint64
 }
 
+// blobAddress names a blob in a namespace.
+type blobAddress struct {
+	field string
+	base  uint64
+	chunk int
+}
+
 // bearer reads a chain for a copy. It loads a blob with the newest commit that refers to its run,
 // because that commit has all chunks of the run. It holds the blob until the oldest commit that
 // needs it is yielded. So a log of n steps is read once and not n times.

@@ -37,20 +37,28 @@ type Chain struct {
 	TTL time.Duration
 
 	store        Store
-	codec        *Codec
+	codec        Codec
 	key          Key
 	schema       *state.Schema
 	pendingCount int // entries stored for the head, including those that were replaced
 	head         uint64
-	mark         []byte     // of the head, if entries are bound to it; see markOf
-	id           string     // of the commit that it was opened at
-	fields       []Field    // of the schema, in its order; Name "" until committed once
-	pieces       []pieces   // of each field
-	prev         state.View // the state at the last commit, to find what was added since
-	known        []bool     // prev holds the field's committed value
-	other        []other    // fields of the head that the schema does not know
-	parent       uint64     // the commit that the next one continues from, if that is not the head
+	mark         []byte       // of the head, if entries are bound to it; see markOf
+	id           string       // of the commit that it was opened at
+	fields       []chainField // of the schema, in its order
+	prev         state.View   // the state at the last commit, to find what was added since
+	other        []other      // fields of the head that the schema does not know
+	parent       uint64       // the commit that the next one continues from, if that is not the head
 	log          decisionLog
+	origin       origin       // of the places of its values
+	prepared     *[2]Prepared // the commit that is prepared next, and the one before it; nil for none
+	turn         int          // which of them is the next one
+}
+
+// chainField is a field of the schema, as it is committed.
+type chainField struct {
+	Field  // Name is "" until the field was committed once
+	pieces pieces
+	known  bool // Chain.prev holds the field's committed value
 }
 
 // pieces describes the pieces of a field, in addition to its Field in the record.
@@ -133,8 +141,7 @@ func newChain(store Store, key Key, schema *state.Schema) *Chain {
 	n := len(schema.Fields())
 	return &Chain{
 		store: store, codec: codecOf(store), key: key, schema: schema,
-		fields: make([]Field, n), pieces: make([]pieces, n),
-		prev: schema.Blank(), known: make([]bool, n),
+		fields: make([]chainField, n), prev: schema.Blank(), origin: originOf(key),
 	}
 }
 
@@ -160,9 +167,9 @@ func (c *Chain) restore(snap Snapshot) error {
 		case i < 0:
 			c.other = append(c.other, other{f, nil})
 		case c.parent == 0 && !r.changed[i]:
-			c.fields[i], c.known[i] = f, true
+			c.fields[i].Field, c.fields[i].known = f, true
 			for _, b := range r.pieces[f.Name] {
-				c.pieces[i].weigh(b.Chunk, b.Data)
+				c.fields[i].pieces.weigh(b.Chunk, b.Data)
 			}
 		}
 	}
@@ -220,9 +227,7 @@ func (c *Chain) ID() string { return c.id }
 // commit follows it and stores the whole state.
 func (c *Chain) GoBack(head uint64) {
 	c.head, c.mark, c.parent, c.other, c.log.whole = head, nil, 0, nil, true
-	c.fields = make([]Field, len(c.fields)) // c.Record has the old ones
-	clear(c.pieces)
-	clear(c.known)
+	clear(c.fields)
 }
 
 // Forget resets the chain to the state of a new thread. Its next commit stores that state and
@@ -230,42 +235,49 @@ func (c *Chain) GoBack(head uint64) {
 func (c *Chain) Forget() {
 	c.parent, c.Record, c.Pending, c.other = c.Parent(), nil, nil, nil
 	c.State = c.schema.New()
-	c.fields = make([]Field, len(c.fields))
-	clear(c.pieces)
-	clear(c.known)
+	clear(c.fields)
 }
 
 // Branches reports whether the next commit begins a branch.
 func (c *Chain) Branches() bool { return c.parent != 0 }
 
+// place names where a piece of a field of the chain belongs.
+func (c *Chain) place(field string, base uint64, chunk int) spot {
+	at := place(c.key, field, base, chunk)
+	at.origin = c.origin
+	return at
+}
+
 // add adds the change of field i to the commit: a difference if the channel has one, else the
 // whole value.
 func (c *Chain) add(p *Prepared, v state.View, i int) error {
 	ch, def := v.Channels[i], &c.schema.Fields()[i]
-	f, known, commit := &p.fields[i], &p.pieces[i], &p.commit
-	if d, ok := ch.(state.Delta); ok && c.known[i] && f.Base != 0 && !c.due(i) {
+	p.changes = append(p.changes, change{i, c.fields[i].Field, c.fields[i].pieces})
+	f := &p.changes[len(p.changes)-1]
+	f.Name = def.Name
+	if d, ok := ch.(state.Delta); ok && c.fields[i].known && f.Base != 0 && !c.due(i) {
 		if diff, ok := d.Since(c.prev.Channels[i]); ok {
-			if done, err := c.addChunk(p, i, diff, cmp.Or(def.Kind, state.Kind(def.Type))); done || err != nil {
+			if done, err := c.addChunk(p, f, diff, cmp.Or(def.Kind, state.Kind(def.Type))); done || err != nil {
 				return err
 			}
 		}
 	}
 	value, ok := ch.Stored()
 	if !ok {
-		*f, *known = newField(def), pieces{}
+		f.Field, f.pieces = newField(def), pieces{}
 		return nil
 	}
-	data, tag, err := c.codec.sealField(c.key, f.Name, place(c.key, f.Name, commit.Seq(), 0), def.Type, value, "")
+	seq := p.commit.Seq()
+	data, tag, err := c.codec.sealField(&p.room, c.place(f.Name, seq, 0), def.Type, value, "")
 	if err != nil {
 		return err
 	}
-	if s := payloadSum(data); f.Base == 0 || f.Chunks > 0 || s != known.sum {
-		*f = newField(def)
-		f.Base, f.BaseBytes = commit.Seq(), len(data)
-		known.sum = s
-		known.weigh(0, data)
-		f.Tag = tag
-		commit.Blobs = append(commit.Blobs, Blob{f.Name, f.Base, 0, data})
+	if s := payloadSum(data); f.Base == 0 || f.Chunks > 0 || s != f.sum {
+		f.Field = newField(def)
+		f.Base, f.BaseBytes, f.Tag = seq, len(data), tag
+		f.sum = s
+		f.weigh(0, data)
+		p.commit.Blobs = append(p.commit.Blobs, Blob{f.Name, seq, 0, data})
 	}
 	return nil
 }
@@ -289,8 +301,8 @@ var payloadSeed = maphash.MakeSeed()
 
 // due reports whether field i should get a new base.
 func (c *Chain) due(i int) bool {
-	p := &c.pieces[i]
-	return outweighed(p.base, c.fields[i].Chunks, p.chunks)
+	f := &c.fields[i]
+	return outweighed(f.pieces.base, f.Chunks, f.pieces.chunks)
 }
 
 // outweighed reports whether that many chunks, with that many bytes in total, need a new base.
@@ -298,25 +310,24 @@ func outweighed(base, chunks, bytes int) bool {
 	return bytes >= outweigh*base && (chunks >= manyChunks || bytes >= muchChunks)
 }
 
-// addChunk adds a chunk with the difference of field i. done is false when the pieces together
+// addChunk adds a chunk with the difference of a field. done is false when the pieces together
 // would be too large.
-func (c *Chain) addChunk(p *Prepared, i int, diff any, kind state.Kind) (done bool, err error) {
-	f := &p.fields[i]
-	data, tag, err := c.codec.sealField(c.key, f.Name, place(c.key, f.Name, f.Base, f.Chunks+1), "", diff, f.Tag)
+func (c *Chain) addChunk(p *Prepared, f *change, diff any, kind state.Kind) (done bool, err error) {
+	data, tag, err := c.codec.sealField(&p.room, c.place(f.Name, f.Base, f.Chunks+1), "", diff, f.Tag)
 	if err != nil || f.BaseBytes+f.ChunkBytes+len(data) > c.codec.Limits.Value {
 		return false, err
 	}
 	f.Chunks++
 	f.ChunkBytes += len(data)
 	f.Kind, f.Tag = kind, tag
-	p.pieces[i].weigh(f.Chunks, data)
+	f.weigh(f.Chunks, data)
 	p.commit.Blobs = append(p.commit.Blobs, Blob{f.Name, f.Base, f.Chunks, data})
 	return true, nil
 }
 
 // Rebase makes the next commit store field i whole. Call it after the field's value was replaced
 // without a Fold.
-func (c *Chain) Rebase(i int) { c.known[i] = false }
+func (c *Chain) Rebase(i int) { c.fields[i].known = false }
 
 // Put seals entries and stores them as pending entries of the head.
 func (c *Chain) Put(ctx context.Context, entries []Entry) error {
@@ -331,7 +342,7 @@ func (c *Chain) Put(ctx context.Context, entries []Entry) error {
 // Put seals entries and stores them as pending entries of the head of a chain.
 func Put(ctx context.Context, store Store, p Pending) (err error) {
 	codec := codecOf(store)
-	mark, err := headMark(ctx, store, codec, p.Key)
+	mark, err := headMark(ctx, store, &codec, p.Key)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -46,18 +47,10 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	for _, f := range []struct {
-		limit    *int
-		standard int
-	}{
-		{&l.Value, 16 << 20}, {&l.Header, 16 << 20}, {&l.Commit, 64 << 20},
-		{&l.Pending, 1 << 16}, {&l.Fields, 1024}, {&l.Depth, 32},
-	} {
-		if *f.limit == 0 {
-			*f.limit = f.standard
-		}
+	return Limits{
+		Value: cmp.Or(l.Value, 16<<20), Header: cmp.Or(l.Header, 16<<20), Commit: cmp.Or(l.Commit, 64<<20),
+		Pending: cmp.Or(l.Pending, 1<<16), Fields: cmp.Or(l.Fields, 1024), Depth: cmp.Or(l.Depth, 32),
 	}
-	return l
 }
 
 func (l Limits) check() error {
@@ -104,35 +97,33 @@ func bounded(k Key, what, field string, size, limit int) error {
 }
 
 // codecOf returns the codec that a store carries, with its limits filled in.
-func codecOf(store Store) *Codec {
-	c := Codec{}
+func codecOf(store Store) (c Codec) {
 	if s, ok := store.(interface{ Codec() Codec }); ok {
 		c = s.Codec()
 	}
 	c.Limits = c.Limits.withDefaults()
-	return &c
+	return c
 }
 
-// sealField seals a piece of a field, unless it is too large. before is the tag of the field's
-// earlier pieces; sealField returns the tag that includes this piece.
-func (c *Codec) sealField(k Key, field string, at spot, note string, v any, before string) (data []byte, tag string, err error) {
+// sealField seals a piece of a field into memory that it appends to room, unless the piece is too
+// large. before is the tag of the field's earlier pieces; sealField returns the tag that includes
+// this piece.
+func (c *Codec) sealField(room *[]byte, at spot, note string, v any, before string) (data []byte, tag string, err error) {
 	x := extra{note: note}
 	if c.Keys != nil {
-		x.tag = new(string)
-		*x.tag = before
+		tag = before
+		x.tag = &tag
 	}
-	data, raw, err := c.sealWith(at, v, x)
-	if x.tag != nil {
-		tag = *x.tag
-	}
+	data, raw, err := c.sealInto(room, at, v, x)
 	if err != nil {
-		return nil, "", fmt.Errorf("checkpoint: thread %q: field %q: %w", k.Thread, field, err)
+		return nil, "", fmt.Errorf("checkpoint: thread %q: field %q: %w", at.thread, at.field, err)
 	}
-	if err := bounded(k, "value", field, raw, c.Limits.Value); err != nil {
+	k := Key{at.thread, at.namespace}
+	if err := bounded(k, "value", at.field, raw, c.Limits.Value); err != nil {
 		return nil, "", err
 	}
 	if raw >= WarnFrom && c.Warn != nil {
-		c.Warn(Size{Namespace: k.Namespace, Thread: k.Thread, Field: field, Bytes: raw})
+		c.Warn(Size{Namespace: k.Namespace, Thread: k.Thread, Field: at.field, Bytes: raw})
 	}
 	return data, tag, nil
 }

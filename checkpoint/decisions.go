@@ -130,7 +130,7 @@ func (c *Chain) addDecisions(p *Prepared, entries []Entry) ([]Entry, error) {
 		return nil, damaged(Snapshot{Key: c.key, Seq: c.head}, decisionField, err)
 	}
 	all = append(all, fresh...)
-	data, tag, err := c.codec.sealField(c.key, decisionField, place(c.key, decisionField, p.commit.Seq(), 0), "", all, "")
+	data, tag, err := c.codec.sealField(new([]byte), c.place(decisionField, p.commit.Seq(), 0), "", all, "")
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (c *Chain) addDecisions(p *Prepared, entries []Entry) ([]Entry, error) {
 // addToDecisions stores decisions as a chunk; done is false when the list would be too large.
 func (c *Chain) addToDecisions(p *Prepared, fresh []json.RawMessage) (done bool, err error) {
 	f := &p.log.field
-	data, tag, err := c.codec.sealField(c.key, decisionField, place(c.key, decisionField, f.Base, f.Chunks+1), "", fresh, f.Tag)
+	data, tag, err := c.codec.sealField(new([]byte), c.place(decisionField, f.Base, f.Chunks+1), "", fresh, f.Tag)
 	if err != nil || f.BaseBytes+f.ChunkBytes+len(data) > c.codec.Limits.Value {
 		return false, err
 	}

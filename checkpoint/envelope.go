@@ -1,8 +1,10 @@
 package checkpoint
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"hash/crc64"
 	"slices"
 	"strconv"
@@ -14,12 +16,13 @@ import (
 
 // Every stored value is sealed in an envelope:
 //
-//	magic 0xF7 | version 2 | codec | flags | uvarint raw length | [note] | [mark] | payload |
-//	CRC-64
+//	magic 0xF7 | version 3 | codec | flags | uvarint raw length | [note] | [mark] | payload |
+//	CRC-32C | CRC-32
 //
-// The checksum (ECMA, big endian) covers everything before it and the place of the value, which
-// includes the thread and is not stored. So a value that was moved is detected like a flipped bit.
-// The flags:
+// The checksums (Castagnoli and IEEE, big endian) cover everything before them and the place of the
+// value, which includes the thread and is not stored. So a value that was moved is detected like a
+// flipped bit. The two together detect what one checksum of 64 bits does, and processors compute
+// them. The flags:
 //
 //   - flagZstd: the payload is compressed and expands to raw length bytes.
 //   - flagNote: a uvarint length and a text precede the payload. The text is the Go type of the
@@ -29,12 +32,13 @@ import (
 //
 // Unknown codecs and flags are rejected.
 //
-// Version 1 had no flags, and its checksum did not cover the thread. It is still read.
+// Version 2 had one checksum, CRC-64 (ECMA, big endian). Version 1 had no flags, and its checksum
+// did not cover the thread. Both are still read.
 //
 // A value that is encrypted is such an envelope inside another, see secret.go.
 const (
 	magic     = 0xF7
-	version   = 2
+	version   = 3
 	codecJSON = 1
 	flagZstd  = 1
 	flagNote  = 2
@@ -44,7 +48,10 @@ const (
 	maxNote   = 80 // bytes
 )
 
-var crcTable = crc64.MakeTable(crc64.ECMA)
+var (
+	castagnoli = crc32.MakeTable(crc32.Castagnoli)
+	ecma       = crc64.MakeTable(crc64.ECMA) // of the versions 1 and 2
+)
 
 // spot is the place of a value: a thread, and a piece of a field or an entry in it.
 type spot struct {
@@ -54,23 +61,36 @@ type spot struct {
 	chunk             int
 	entry             bool // an entry, not a piece
 	task, slot        string
+	origin            origin // of the chain; its zero value is computed when it is needed
 }
 
 // append appends the thread and the place, to which a value is bound.
 func (s spot) append(b []byte) []byte {
-	return s.appendPlace(append(strconv.AppendQuote(b, s.thread), ' '))
+	return s.appendPlace(append(appendQuote(b, s.thread), ' '))
 }
 
 // appendPlace appends the place in the thread.
-func (s spot) appendPlace(b []byte) []byte {
-	b = strconv.AppendQuote(b, s.namespace)
+func (s spot) appendPlace(b []byte) []byte { return s.appendPiece(appendQuote(b, s.namespace)) }
+
+// appendPiece appends the place in the namespace.
+func (s spot) appendPiece(b []byte) []byte {
 	if s.entry {
-		b = strconv.AppendQuote(append(b, " pending "...), s.task)
-		return strconv.AppendQuote(append(b, ' '), s.slot)
+		b = appendQuote(append(b, " pending "...), s.task)
+		return appendQuote(append(b, ' '), s.slot)
 	}
-	b = append(strconv.AppendQuote(append(b, ' '), s.field), ' ')
+	b = append(appendQuote(append(b, ' '), s.field), ' ')
 	b = append(strconv.AppendUint(b, s.base, 10), ' ')
 	return strconv.AppendInt(b, int64(s.chunk), 10)
+}
+
+// appendQuote is strconv.AppendQuote. It is faster for texts without escapes.
+func appendQuote(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return strconv.AppendQuote(b, s)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
 }
 
 func (s spot) String() string { return string(s.append(nil)) }
@@ -86,16 +106,56 @@ func pendingPlace(k Key, e Entry) spot {
 	return spot{thread: k.Thread, namespace: k.Namespace, entry: true, task: e.Task, slot: e.Slot}
 }
 
+// sums are two checksums of the same bytes.
+type sums struct{ castagnoli, ieee uint32 }
+
+func (s sums) add(b []byte) sums {
+	return sums{crc32.Update(s.castagnoli, castagnoli, b), crc32.Update(s.ieee, crc32.IEEETable, b)}
+}
+
+// addPlace is add for a place, which is short: b does not escape to the heap.
+func (s sums) addPlace(b []byte) sums {
+	s.castagnoli, s.ieee = ^s.castagnoli, ^s.ieee
+	for _, v := range b {
+		s.castagnoli = castagnoli[byte(s.castagnoli)^v] ^ s.castagnoli>>8
+		s.ieee = crc32.IEEETable[byte(s.ieee)^v] ^ s.ieee>>8
+	}
+	return sums{^s.castagnoli, ^s.ieee}
+}
+
+// origin has the checksums of the thread and the namespace, with which all places of a chain begin.
+type origin struct {
+	known bool
+	sums
+}
+
+func originOf(k Key) origin {
+	var room [256]byte
+	b := append(appendQuote(room[:0], k.Thread), ' ')
+	return origin{true, sums{}.addPlace(appendQuote(b, k.Namespace))}
+}
+
 // sum returns the checksum of an envelope, without the checksum in it, at its place.
 func sum(at spot, body []byte) uint64 {
-	var room [256]byte
-	var bound []byte
-	if len(body) >= 2 && body[1] == 1 {
-		bound = at.appendPlace(room[:0])
-	} else {
-		bound = at.append(room[:0])
+	if len(body) >= 2 && body[1] <= 2 {
+		return oldSum(at, body)
 	}
-	return crc64.Update(crc64.Checksum(bound, crcTable), crcTable, body)
+	var room [256]byte
+	begin := at.origin
+	if !begin.known {
+		begin = originOf(Key{at.thread, at.namespace})
+	}
+	s := begin.addPlace(at.appendPiece(room[:0])).add(body)
+	return uint64(s.castagnoli)<<32 | uint64(s.ieee)
+}
+
+// oldSum is sum for an envelope of version 1 or 2.
+func oldSum(at spot, body []byte) uint64 {
+	bound := at.append(nil)
+	if body[1] == 1 {
+		bound = at.appendPlace(nil)
+	}
+	return crc64.Update(crc64.Checksum(bound, ecma), ecma, body)
 }
 
 // seal encodes v and wraps it for its place, with the zero Codec.
@@ -118,55 +178,75 @@ type extra struct {
 	binds bool    // the record binds the values of its commit
 }
 
+// sealWith is seal into memory of its own.
 func (c *Codec) sealWith(at spot, v any, x extra) (data []byte, raw int, err error) {
-	note := x.note
-	room := payloads.Get().(*[]byte)
-	payload, err := appendPayload((*room)[:0], v)
-	if err != nil {
-		return nil, 0, err
-	}
-	if cap(payload) <= maxRoom {
-		*room = payload
-		defer payloads.Put(room)
-	}
+	room := rooms.Get().(*[]byte)
+	defer rooms.Put(room)
+	data, raw, err = c.sealInto(room, at, v, x)
+	data = bytes.Clone(data)
+	clip(room)
+	return data, raw, err
+}
+
+// sealInto is seal into memory that it appends to room. What it has appended before stays valid.
+func (c *Codec) sealInto(room *[]byte, at spot, v any, x extra) (data []byte, raw int, err error) {
+	note, flags := x.note, byte(0)
 	if len(note) > maxNote {
 		note = strings.ToValidUTF8(note[:maxNote], "") + "…"
 	}
-	raw = len(payload)
-	if x.tag != nil {
-		*x.tag = nextTag(*x.tag, payload)
+	// The payload comes first, after a gap for what precedes it: the length of its length is not
+	// known yet.
+	var gap [4 + 2*binary.MaxVarintLen32 + maxNote + 3 + markBytes]byte
+	extras := len(x.mark)
+	if note != "" {
+		extras += len(binary.AppendUvarint(gap[:0], uint64(len(note)))) + len(note)
 	}
-	flags := byte(0)
+	from := len(*room) + 4 + binary.MaxVarintLen32 + extras
+	b := append(*room, gap[:from-len(*room)]...)
+	if b, err = appendPayload(b, v); err != nil {
+		return nil, 0, err
+	}
+	raw = len(b) - from
+	if x.tag != nil {
+		*x.tag = nextTag(*x.tag, b[from:])
+	}
 	if !c.NoCompression && raw >= compressFrom {
-		if small, ok := compress(payload); ok {
-			payload, flags = small, flags|flagZstd
+		if small, ok := compress(b[from:]); ok {
+			b, flags = append(b[:from], small...), flagZstd
 		}
 	}
-	b := make([]byte, 0, len(payload)+len(note)+len(x.mark)+4+2*binary.MaxVarintLen32+sumBytes)
+	head := append(gap[:0], magic, version, codecJSON, flags)
+	head = binary.AppendUvarint(head, uint64(raw))
 	if note != "" {
-		flags |= flagNote
+		head[3] |= flagNote
+		head = append(binary.AppendUvarint(head, uint64(len(note))), note...)
 	}
 	if x.mark != nil {
-		flags |= flagBound
+		head[3] |= flagBound
+		head = append(head, x.mark...)
 	}
 	if x.binds {
-		flags |= flagBinds
+		head[3] |= flagBinds
 	}
-	b = append(b, magic, version, codecJSON, flags)
-	b = binary.AppendUvarint(b, uint64(raw))
-	if note != "" {
-		b = append(binary.AppendUvarint(b, uint64(len(note))), note...)
-	}
-	b = append(b, x.mark...)
-	b = append(b, payload...)
-	return binary.BigEndian.AppendUint64(b, sum(at, b)), raw, nil
+	begin := from - len(head)
+	copy(b[begin:], head)
+	b = binary.BigEndian.AppendUint64(b, sum(at, b[begin:]))
+	*room = b
+	return b[begin:len(b):len(b)], raw, nil
 }
 
-// payloads has buffers for payloads, which are copied into their envelopes.
-var payloads = sync.Pool{New: func() any { return new([]byte) }}
+// rooms has memory for values that are sealed and then copied.
+var rooms = sync.Pool{New: func() any { return new([]byte) }}
 
-// maxRoom is the size of the largest buffer that is reused, in bytes.
+// maxRoom is the size of the largest memory that is reused, in bytes.
 const maxRoom = 64 << 10
+
+// clip empties room, to be used again unless it is too large.
+func clip(room *[]byte) {
+	if *room = (*room)[:0]; cap(*room) > maxRoom {
+		*room = nil
+	}
+}
 
 func appendPayload(b []byte, v any) ([]byte, error) {
 	if r, ok := v.(*Record); ok {

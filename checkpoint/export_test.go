@@ -1,18 +1,29 @@
 package checkpoint
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+)
 
 // SystemKnowsNoProcesses reports whether this system cannot detect dead processes.
 func SystemKnowsNoProcesses() bool { return thisProcess().start == "" }
 
 // Each calls f with each value that is stored of a thread, and how to change it.
 func (m *Memory) Each(thread string, f func(name string, data []byte, set func([]byte))) {
-	for ns, ch := range m.threads[thread].chains {
+	t := m.threads[thread]
+	chains := map[string]*memoryChain{"": &t.root}
+	maps.Copy(chains, t.others)
+	for ns, ch := range chains {
 		for i := range ch.commits {
 			f(fmt.Sprint("header ", ns, i), ch.commits[i].header, func(b []byte) { ch.commits[i].header = b })
 		}
-		for a, data := range ch.blobs {
-			f(fmt.Sprint("blob ", ns, a), data, func(b []byte) { ch.blobs[a] = b })
+		for _, field := range ch.fields {
+			for i := range field.bases {
+				base := &field.bases[i]
+				for n := range base.stored {
+					f(fmt.Sprint("blob ", ns, field.name, base.base, n), base.get(n), func(b []byte) { base.set(n, b) })
+				}
+			}
 		}
 		for i := range ch.pending {
 			f(fmt.Sprint("entry ", ns, i), ch.pending[i].Data, func(b []byte) { ch.pending[i].Data = b })
@@ -24,12 +35,11 @@ func (m *Memory) Each(thread string, f func(name string, data []byte, set func([
 func (m *Memory) Damage(k Key, b Blob, change func([]byte) []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	blobs := m.threads[k.Thread].chains[k.Namespace].blobs
-	a := blobAddress{b.Field, b.Base, b.Chunk}
-	if data := change(blobs[a]); data != nil {
-		blobs[a] = data
+	ch := m.threads[k.Thread].chain(k.Namespace)
+	if data := change(ch.base(b.Field, b.Base).get(b.Chunk)); data != nil {
+		ch.add(&b, data)
 	} else {
-		delete(blobs, a)
+		ch.remove(b)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 // current is the golden directory of the current format. When a test reports changed bytes, revert
 // the change or begin a new directory with the next name. WEFT_GOLDEN=new go test ./checkpoint -run
 // Golden writes it. A released directory never changes, and every later version can read it.
-const current = "v3"
+const current = "v4"
 
 // goldenWant is what every golden thread holds.
 const goldenWant = `{"title":"gold","lines":["one","two","three","four"],"count":7,"index":{"a":1,"c":3},"tags":["x"]}`

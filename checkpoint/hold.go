@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -46,13 +47,25 @@ const maxHoldOwner = 64
 
 // Held is a thread that this process holds, until Release or Leave.
 type Held struct {
-	leaser  Leaser // nil when the store has no leases
-	thread  string
-	lease   Lease
-	ttl     time.Duration
-	ctx     context.Context // for the caller's work; it ends when the lease is lost
-	cancel  context.CancelCauseFunc
-	stopped chan struct{} // closed when the renewing goroutine has returned
+	leaser Leaser // nil when the store has no leases
+	thread string
+	lease  Lease
+	ttl    time.Duration
+	ctx    context.Context // that of Hold; with Context, one that also ends when the lease is lost
+	cancel context.CancelCauseFunc
+	lost   func(error)
+
+	mu      sync.Mutex
+	timer   *time.Timer // of the next renewal
+	last    time.Time   // when the newest renewal began that succeeded
+	left    bool        // nothing is renewed any more
+	renewal *renewal    // the one that is under way
+}
+
+// renewal is a call of the store that renews a lease.
+type renewal struct {
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the call has returned
 }
 
 // Hold acquires the lease of a thread and renews it in the background until Release or
@@ -63,6 +76,20 @@ type Held struct {
 // machine that has ended. So a run that was killed and started again does not wait. With a
 // store without leases Hold succeeds, and Fence is "".
 func Hold(ctx context.Context, store Store, thread string, o HoldOptions) (*Held, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	h, err := HoldWith(ctx, store, thread, o, cancel)
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	h.cancel = cancel
+	return h, nil
+}
+
+// HoldWith is Hold for a caller with a context of its own for the work on the thread. It calls lost
+// if the lease is lost, once, with an ErrLeaseLost. It calls nothing after Release or Leave has
+// returned. Context returns ctx.
+func HoldWith(ctx context.Context, store Store, thread string, o HoldOptions, lost func(error)) (*Held, error) {
 	if err := CheckThread(thread); err != nil {
 		return nil, err
 	}
@@ -72,21 +99,20 @@ func Hold(ctx context.Context, store Store, thread string, o HoldOptions) (*Held
 	if o.TTL == 0 {
 		o.TTL = 30 * time.Second
 	}
-	h := &Held{thread: thread, ttl: o.TTL, stopped: make(chan struct{})}
+	h := &Held{thread: thread, ttl: o.TTL, ctx: ctx, lost: lost}
 	if o.Policy != NoLease {
 		h.leaser, _ = store.(Leaser)
 	}
-	if h.leaser != nil {
-		if err := h.acquire(ctx, o); err != nil {
-			return nil, err
-		}
-	}
-	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	if h.leaser == nil {
-		close(h.stopped)
-	} else {
-		go h.renew()
+		return h, nil
 	}
+	if err := h.acquire(ctx, o); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last = time.Now()
+	h.timer = time.AfterFunc(h.every(), h.renew)
 	return h, nil
 }
 
@@ -98,14 +124,26 @@ func (h *Held) Context() context.Context { return h.ctx }
 func (h *Held) Fence() string { return h.lease.Fence }
 
 // Leave stops renewing the lease without releasing it, for a lease that another process holds
-// too. It returns when the renewing goroutine has returned. After Release it does nothing.
+// too. It returns when no renewal is under way. After Release it does nothing.
 func (h *Held) Leave() {
-	h.cancel(context.Canceled)
-	<-h.stopped
+	if h.cancel != nil {
+		h.cancel(context.Canceled)
+	}
+	h.mu.Lock()
+	h.left = true
+	if h.timer != nil {
+		h.timer.Stop()
+	}
+	r := h.renewal
+	h.mu.Unlock()
+	if r != nil {
+		r.cancel()
+		<-r.done
+	}
 }
 
-// Release releases the lease. It returns when the renewing goroutine has returned. ctx bounds
-// the call of the store only. A lost lease is no error. A second call does nothing.
+// Release releases the lease. It returns when no renewal is under way. ctx bounds the call of the
+// store only. A lost lease is no error. A second call does nothing.
 func (h *Held) Release(ctx context.Context) error {
 	h.Leave()
 	if h.leaser == nil {
@@ -151,37 +189,52 @@ func (h *Held) acquire(ctx context.Context, o HoldOptions) error {
 	}
 }
 
-// renew renews the lease until the context ends or the lease is lost: to another owner, or
-// because no renewal succeeded within the TTL.
+// every is the time between two renewals.
+func (h *Held) every() time.Duration { return max(h.ttl/3, time.Millisecond) }
+
+// renew renews the lease, and lets the timer call it again. The timer calls it on a goroutine of
+// its own. The lease is lost to another owner, or because no renewal succeeded within the TTL.
 func (h *Held) renew() {
-	defer close(h.stopped)
-	every := time.NewTicker(max(h.ttl/3, time.Millisecond))
-	defer every.Stop()
-	for last := time.Now(); ; {
-		select {
-		case <-h.ctx.Done():
-			return
-		case <-every.C:
-		}
-		began := time.Now()
-		err := h.renewOnce(last.Add(h.ttl))
-		switch {
-		case err == nil:
-			last = began
-		case errors.Is(err, ErrFenced), time.Since(last) >= h.ttl:
-			h.cancel(fmt.Errorf("%w: thread %q: %w", ErrLeaseLost, h.thread, err))
-			return
-		}
+	ctx, r := h.beginRenewal()
+	if r == nil {
+		return
+	}
+	defer close(r.done)
+	defer r.cancel()
+	began := time.Now()
+	err := h.extend(ctx)
+	h.mu.Lock()
+	h.renewal = nil
+	left := h.left || h.ctx.Err() != nil
+	if err == nil {
+		h.last = began
+	}
+	isLost := errors.Is(err, ErrFenced) || err != nil && time.Since(h.last) >= h.ttl
+	h.left = left || isLost
+	if !h.left {
+		h.timer.Reset(max(h.every()-time.Since(began), 0))
+	} else {
+		h.renewal = r // Leave waits for lost
+	}
+	h.mu.Unlock()
+	if !left && isLost {
+		h.lost(fmt.Errorf("%w: thread %q: %w", ErrLeaseLost, h.thread, err))
 	}
 }
 
-// renewOnce renews the lease. It waits for the store until the lease ends, or at least until the
-// next renewal is due. When thousands of leases are renewed at once, a shorter timeout would move
-// each retry to the end of the queue.
-func (h *Held) renewOnce(end time.Time) error {
-	ctx, cancel := context.WithTimeout(h.ctx, max(time.Until(end), h.ttl/3, time.Millisecond))
-	defer cancel()
-	return h.extend(ctx)
+// beginRenewal returns the context of a renewal, which waits for the store until the lease ends, or
+// at least until the next renewal is due. When thousands of leases are renewed at once, a shorter
+// timeout would move each retry to the end of the queue. It returns nil if nothing is to be
+// renewed.
+func (h *Held) beginRenewal() (context.Context, *renewal) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.left || h.ctx.Err() != nil {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(h.ctx, max(time.Until(h.last.Add(h.ttl)), h.every()))
+	h.renewal = &renewal{cancel, make(chan struct{})}
+	return ctx, h.renewal
 }
 
 // extend renews the lease once.

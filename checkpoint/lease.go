@@ -59,11 +59,17 @@ type LeaseLog string
 
 // Has reports whether a lease is in the log.
 func (l LeaseLog) Has(fence string) bool {
+	if l == "" {
+		return fence == ""
+	}
 	return strings.Contains(" "+string(l)+" ", " "+fence+" ")
 }
 
 // With returns a log with a new lease added and at most MaxLeaseLog leases.
 func (l LeaseLog) With(fence string) LeaseLog {
+	if l == "" {
+		return LeaseLog(fence)
+	}
 	list := append([]string{fence}, strings.Fields(string(l))...)
 	return LeaseLog(strings.Join(list[:min(len(list), MaxLeaseLog)], " "))
 }

@@ -40,7 +40,8 @@ var (
 // memoryThread is a thread with commits, with a lease, or with both.
 type memoryThread struct {
 	id      string
-	chains  map[string]*memoryChain // by namespace
+	root    memoryChain             // without commits if there is none
+	others  map[string]*memoryChain // by namespace, without the root
 	lease   memoryLease
 	expires time.Time // zero for never
 	place   int       // in Memory.ending, while expires is set
@@ -51,22 +52,12 @@ type memoryThread struct {
 // change in place; Drop makes a new slice of commits.
 type memoryChain struct {
 	commits []memoryCommit // in order of seq
-	blobs   map[blobAddress][]byte
-	pending []Entry // in order of Task, then Slot
-}
+	fields  []memoryField
+	byName  map[string]int // the index of a field, if there are many
+	pending []Entry        // in order of Task, then Slot
 
-type memoryCommit struct {
-	seq    uint64
-	id     string
-	labels []label
-	header []byte
-	refs   []Ref
-}
-
-type blobAddress struct {
-	field string
-	base  uint64
-	chunk int
+	firstCommits [2]memoryCommit // where commits begins
+	firstFields  [1]memoryField  // where fields begins
 }
 
 func (m *Memory) now() time.Time {
@@ -88,11 +79,19 @@ func (m *Memory) live(thread string, now time.Time) *memoryThread {
 
 // chain returns a chain that exists, or nil.
 func (t *memoryThread) chain(namespace string) *memoryChain {
-	if t == nil {
+	switch {
+	case t == nil:
+		return nil
+	case namespace != "":
+		return t.others[namespace]
+	case len(t.root.commits) == 0:
 		return nil
 	}
-	return t.chains[namespace]
+	return &t.root
 }
+
+// isEmpty reports whether a thread has no commits.
+func (t *memoryThread) isEmpty() bool { return len(t.root.commits) == 0 && len(t.others) == 0 }
 
 // write calls f to change the store. It holds the lock, and first removes the thread if it has
 // expired.
@@ -121,38 +120,13 @@ func (m *Memory) Commit(ctx context.Context, c Commit) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	labels := labelsOf(c.Labels)
-	c.Refs, c.Pending = slices.Clone(c.Refs), cloneEntries(c.Pending)
-	c.cloneData()
-	return m.write(ctx, c.Thread, func(t *memoryThread, now time.Time) error { return m.append(t, c, labels, now) })
+	c.Pending = cloneEntries(c.Pending)
+	own := copyOf(&c)
+	return m.write(ctx, c.Thread, func(t *memoryThread, now time.Time) error { return m.append(t, &c, &own, now) })
 }
 
-// cloneData replaces the header and the blobs by copies.
-func (c *Commit) cloneData() {
-	size := len(c.Header)
-	for _, b := range c.Blobs {
-		size += len(b.Data)
-	}
-	clone := bytes.Clone
-	if size <= maxShared {
-		room := make([]byte, 0, size)
-		clone = func(b []byte) []byte {
-			room = append(room, b...)
-			return room[len(room)-len(b) : len(room) : len(room)]
-		}
-	}
-	c.Header, c.Blobs = clone(c.Header), slices.Clone(c.Blobs)
-	for i := range c.Blobs {
-		c.Blobs[i].Data = clone(c.Blobs[i].Data)
-	}
-}
-
-// maxShared is the size of a commit, in bytes, up to which its values share one array. A value that
-// stays keeps the others of its commit in memory, which is little up to this size.
-const maxShared = 4 << 10
-
-// append adds c to its chain and owns its slices from then on.
-func (m *Memory) append(t *memoryThread, c Commit, labels []label, now time.Time) error {
+// append adds c to its chain. It stores the copy and not the bytes of c.
+func (m *Memory) append(t *memoryThread, c *Commit, own *memoryCopy, now time.Time) error {
 	if err := t.fenced(c.Thread, c.Fence); err != nil {
 		return err
 	}
@@ -166,15 +140,17 @@ func (m *Memory) append(t *memoryThread, c Commit, labels []label, now time.Time
 	if err := ch.checkNew(c); err != nil {
 		return err
 	}
-	t = m.thread(c.Thread)
+	if t == nil {
+		t = m.thread(c.Thread)
+	}
 	m.occupy(t)
 	if ch == nil {
 		ch = m.start(t, c.Namespace)
 	}
-	for _, b := range c.Blobs {
-		ch.blobs[blobAddress{b.Field, b.Base, b.Chunk}] = b.Data
+	for i := range c.Blobs {
+		ch.add(&c.Blobs[i], own.next(i, len(c.Blobs[i].Data)))
 	}
-	ch.commits = append(ch.commits, memoryCommit{seq: c.Seq(), id: c.ID, labels: labels, header: c.Header, refs: c.Refs})
+	ch.commits = append(ch.commits, own.commit)
 	ch.pending = nil
 	for _, e := range c.Pending {
 		ch.put(e)
@@ -192,7 +168,7 @@ func (m *Memory) thread(id string) *memoryThread {
 		if m.threads == nil {
 			m.threads = map[string]*memoryThread{}
 		}
-		t = &memoryThread{id: id, chains: map[string]*memoryChain{}}
+		t = &memoryThread{id: id}
 		m.threads[id] = t
 	}
 	return t
@@ -200,11 +176,17 @@ func (m *Memory) thread(id string) *memoryThread {
 
 // start adds an empty chain. The caller holds the lock.
 func (m *Memory) start(t *memoryThread, namespace string) *memoryChain {
-	ch := &memoryChain{blobs: map[blobAddress][]byte{}}
-	t.chains[namespace] = ch
+	ch := &t.root
 	if namespace == "" {
 		m.roots = append(m.roots, t.id)
+	} else {
+		if t.others == nil {
+			t.others = map[string]*memoryChain{}
+		}
+		ch = new(memoryChain)
+		t.others[namespace] = ch
 	}
+	ch.commits, ch.fields = ch.firstCommits[:0], ch.firstFields[:0]
 	return ch
 }
 
@@ -216,25 +198,7 @@ func (ch *memoryChain) head() uint64 {
 	return ch.last().seq
 }
 
-func (ch *memoryChain) last() memoryCommit { return ch.commits[len(ch.commits)-1] }
-
-// checkNew returns an error if a blob of c would change a stored one.
-func (ch *memoryChain) checkNew(c Commit) error {
-	seen := make(map[blobAddress]bool, len(c.Blobs))
-	for _, b := range c.Blobs {
-		a := blobAddress{b.Field, b.Base, b.Chunk}
-		old := seen[a]
-		if ch != nil && !old {
-			_, old = ch.blobs[a]
-		}
-		if old {
-			return fmt.Errorf("checkpoint: thread %q, namespace %q, commit %d: chunk %d of field %q, base %d, is stored already; a blob is written once",
-				c.Thread, c.Namespace, c.Seq(), b.Chunk, b.Field, b.Base)
-		}
-		seen[a] = true
-	}
-	return nil
-}
+func (ch *memoryChain) last() *memoryCommit { return &ch.commits[len(ch.commits)-1] }
 
 // Put implements Store.
 func (m *Memory) Put(ctx context.Context, p Pending) error {
@@ -295,7 +259,7 @@ func (m *Memory) Delete(ctx context.Context, thread string) error {
 func (m *Memory) remove(t *memoryThread) {
 	m.expire(t, time.Time{})
 	delete(m.threads, t.id)
-	if t.chains[""] == nil {
+	if len(t.root.commits) == 0 {
 		return
 	}
 	m.sortRoots()

@@ -87,7 +87,7 @@ const vacant = time.Hour
 // the lock.
 func (m *Memory) vacate(t *memoryThread, now time.Time) {
 	switch {
-	case len(t.chains) > 0 || t.lease.fence != "":
+	case !t.isEmpty() || t.lease.fence != "":
 	case t.lease.log == "":
 		m.remove(t)
 	default:
@@ -97,7 +97,7 @@ func (m *Memory) vacate(t *memoryThread, now time.Time) {
 
 // occupy reverses vacate. The caller holds the lock.
 func (m *Memory) occupy(t *memoryThread) {
-	if len(t.chains) == 0 {
+	if t.isEmpty() {
 		m.expire(t, time.Time{})
 	}
 }
@@ -117,7 +117,7 @@ func (m *Memory) Drop(ctx context.Context, d Drop) error {
 			return d.Result(&ConflictError{Key: d.Key, Want: d.Head, Head: head})
 		case ch == nil:
 		case d.All:
-			delete(t.chains, d.Namespace)
+			delete(t.others, d.Namespace)
 			m.vacate(t, now)
 		default:
 			ch.drop(d)
@@ -133,7 +133,7 @@ func (ch *memoryChain) drop(d Drop) {
 	}
 	ch.commits = slices.DeleteFunc(slices.Clone(ch.commits), func(c memoryCommit) bool { return gone[c.seq] })
 	for _, b := range d.Blobs {
-		delete(ch.blobs, blobAddress{b.Field, b.Base, b.Chunk})
+		ch.remove(b)
 	}
 }
 
@@ -144,7 +144,7 @@ func (m *Memory) Expire(ctx context.Context, thread string, ttl time.Duration) e
 	}
 	return m.write(ctx, thread, func(t *memoryThread, now time.Time) error {
 		switch {
-		case t == nil || len(t.chains) == 0:
+		case t == nil || t.isEmpty():
 			return fmt.Errorf("%w: thread %q", ErrNotFound, thread)
 		case ttl == 0:
 			m.expire(t, time.Time{})

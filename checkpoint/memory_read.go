@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -35,9 +36,7 @@ func (m *Memory) Load(ctx context.Context, k Key, seq uint64) (s Snapshot, err e
 		return Snapshot{}, err
 	}
 	s = s.clone()
-	for i := range s.Blobs {
-		s.Blobs[i].Data = bytes.Clone(s.Blobs[i].Data)
-	}
+	cloneBlobs(s.Blobs)
 	return s, nil
 }
 
@@ -48,13 +47,15 @@ func (ch *memoryChain) gather(k Key, seq uint64) (Snapshot, error) {
 	}
 	i, found := ch.find(seq)
 	if !found {
-		return Snapshot{}, fmt.Errorf("%w: thread %q, namespace %q, commit %d", ErrNotFound, k.Thread, k.Namespace, seq)
+		return Snapshot{}, &missingError{k, seq}
 	}
 	s := ch.snapshot(k, i)
 	for _, r := range s.Refs {
+		s.Blobs = slices.Grow(s.Blobs, max(0, min(r.Chunks, len(ch.commits))+1))
+		base := ch.base(r.Field, r.Base)
 		for n := 0; n <= r.Chunks; n++ {
-			data, found := ch.blobs[blobAddress{r.Field, r.Base, n}]
-			if !found {
+			data := base.get(n)
+			if data == nil {
 				return Snapshot{}, &CorruptError{Key: k, Seq: seq, Field: r.Field, Why: fmt.Sprintf("chunk %d of base %d is missing", n, r.Base)}
 			}
 			s.Blobs = append(s.Blobs, Blob{Field: r.Field, Base: r.Base, Chunk: n, Data: data})
@@ -63,20 +64,24 @@ func (ch *memoryChain) gather(k Key, seq uint64) (Snapshot, error) {
 	return s, nil
 }
 
+// missingError is the ErrNotFound of a Load. Each new thread begins with one.
+type missingError struct {
+	Key
+	seq uint64
+}
+
+func (e *missingError) Error() string {
+	return fmt.Sprintf("%v: thread %q, namespace %q, commit %d", ErrNotFound, e.Thread, e.Namespace, e.seq)
+}
+
+func (e *missingError) Is(target error) bool { return target == ErrNotFound }
+
 // find returns the index of the commit with a number, or the index of the first one after it.
 func (ch *memoryChain) find(seq uint64) (i int, found bool) {
 	if ch == nil {
 		return 0, false
 	}
-	return slices.BinarySearchFunc(ch.commits, seq, func(c memoryCommit, seq uint64) int {
-		switch {
-		case c.seq < seq:
-			return -1
-		case c.seq > seq:
-			return 1
-		}
-		return 0
-	})
+	return slices.BinarySearchFunc(ch.commits, seq, func(c memoryCommit, seq uint64) int { return cmp.Compare(c.seq, seq) })
 }
 
 // snapshot returns a commit without blobs; the bytes still belong to the store.
@@ -89,48 +94,36 @@ func (ch *memoryChain) snapshot(k Key, i int) Snapshot {
 	return s
 }
 
-func (c memoryCommit) snapshot(k Key, head uint64) Snapshot {
-	return Snapshot{Key: k, Seq: c.seq, Head: head, ID: c.id, Labels: labelMap(c.labels), Header: c.header, Refs: c.refs}
-}
-
-// clone copies everything but the labels and the data of blobs.
+// clone copies everything that the store has but the data of blobs.
 func (s Snapshot) clone() Snapshot {
 	s.Header = bytes.Clone(s.Header)
-	s.Refs = slices.Clone(s.Refs)
 	s.Pending = cloneEntries(s.Pending)
 	return s
 }
 
-// label is a label of a commit.
-type label struct{ key, value string }
-
-func labelsOf(m map[string]string) []label {
-	labels := make([]label, 0, len(m))
-	for key, value := range m {
-		labels = append(labels, label{key, value})
-	}
-	return labels
-}
-
-func labelMap(labels []label) map[string]string {
-	if len(labels) == 0 {
-		return nil
-	}
-	m := make(map[string]string, len(labels))
-	for _, l := range labels {
-		m[l.key] = l.value
-	}
-	return m
-}
-
-// has reports whether labels have all that a query asks for.
-func has(labels []label, where map[string]string) bool {
-	for key, want := range where {
-		if !slices.Contains(labels, label{key, want}) {
-			return false
+// cloneBlobs replaces the data of blobs by copies. Small blobs share memory with some others.
+func cloneBlobs(blobs []Blob) {
+	var room []byte
+	for i := range blobs {
+		data := blobs[i].Data
+		if len(data) >= maxShared {
+			blobs[i].Data = bytes.Clone(data)
+			continue
 		}
+		if room == nil || cap(room)-len(room) < len(data) {
+			size := len(data)
+			for _, b := range blobs[i+1:] {
+				if size += len(b.Data); size > maxRoom || len(b.Data) >= maxShared {
+					size -= len(b.Data)
+					break
+				}
+			}
+			room = make([]byte, 0, size)
+		}
+		from := len(room)
+		room = append(room, data...)
+		blobs[i].Data = room[from:len(room):len(room)]
 	}
-	return true
 }
 
 // History implements Store. It yields the commits as of its first read: later commits and drops
@@ -148,7 +141,7 @@ func (m *Memory) History(ctx context.Context, k Key, q Query) iter.Seq2[Snapshot
 				yield(Snapshot{}, err)
 				return
 			}
-			if !has(commits[i].labels, q.Where) {
+			if !commits[i].has(q.Where) {
 				continue
 			}
 			n++
@@ -217,7 +210,7 @@ func (m *Memory) next(ctx context.Context, after string, where map[string]string
 	}
 	for ; i < len(m.roots); i++ {
 		ch := m.live(m.roots[i], now).chain("")
-		if ch != nil && has(ch.last().labels, where) {
+		if ch != nil && ch.last().has(where) {
 			return ch.snapshot(Key{Thread: m.roots[i]}, len(ch.commits)-1), true, nil
 		}
 	}
@@ -228,7 +221,10 @@ func (m *Memory) next(ctx context.Context, after string, where map[string]string
 func (m *Memory) Namespaces(ctx context.Context, thread string) (list []string, err error) {
 	err = m.read(ctx, func(now time.Time) error {
 		if t := m.live(thread, now); t != nil {
-			list = slices.Sorted(maps.Keys(t.chains))
+			list = slices.Sorted(maps.Keys(t.others))
+			if len(t.root.commits) > 0 {
+				list = slices.Insert(list, 0, "")
+			}
 		}
 		return nil
 	})

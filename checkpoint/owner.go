@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // The name of an owner ends with a list in brackets that identifies the process: the host, the
@@ -22,10 +23,28 @@ type process struct {
 }
 
 func ownerName(owner string) string {
-	host, _ := os.Hostname()
+	return strings.TrimSpace(owner + " [" + processName() + " " + NewFence() + "]")
+}
+
+// named has the result of processName for a process.
+var named struct {
+	sync.Mutex
+	process
+	name string
+}
+
+// processName returns the elements of the list that identify this process. A change of the host's
+// name has no effect on it.
+func processName() string {
 	p := thisProcess()
-	return strings.TrimSpace(owner + " [" + hostWord(host) + " " + word(p.boot) + " " + word(p.space) + " " +
-		strconv.Itoa(p.pid) + " " + word(p.start) + " " + NewFence() + "]")
+	named.Lock()
+	defer named.Unlock()
+	if named.name == "" || named.process != p {
+		host, _ := os.Hostname()
+		named.process = p
+		named.name = hostWord(host) + " " + word(p.boot) + " " + word(p.space) + " " + strconv.Itoa(p.pid) + " " + word(p.start)
+	}
+	return named.name
 }
 
 // hostWord is a host's name without spaces, not too long.

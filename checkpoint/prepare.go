@@ -6,24 +6,56 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/weftrun/weft/state"
 )
 
 // Prepared is a commit that is encoded and not yet stored. Later changes of the state do not
-// change it.
+// change it. Its chain uses it again for the commit after the next one.
 type Prepared struct {
 	store   Store
 	commit  Commit
-	mark    []byte // of the commit, if entries are bound to it
-	record  *Record
-	fields  []Field
-	pieces  []pieces
+	mark    []byte   // of the commit, if entries are bound to it
+	record  *Record  // until the chain has moved on
+	changes []change // of the fields
 	other   []other
 	state   state.View
-	fresh   []int // the fields whose committed value changes
 	log     decisionLog
 	pending []Entry
+	room    []byte // for the sealed values
+}
+
+// change is a field that a commit writes, as it is after the commit.
+type change struct {
+	i int // its number in the schema
+	Field
+	pieces
+}
+
+// reset prepares p for another commit. It keeps the memory.
+func (p *Prepared) reset() {
+	clear(p.changes)
+	clear(p.commit.Blobs)
+	clear(p.commit.Labels)
+	clip(&p.room)
+	*p = Prepared{room: p.room, changes: p.changes[:0],
+		commit: Commit{Refs: p.commit.Refs[:0], Blobs: p.commit.Blobs[:0], Labels: p.commit.Labels}}
+}
+
+// prepareds has memory for the commits of chains.
+var prepareds = sync.Pool{New: func() any { return new([2]Prepared) }}
+
+// Free lets another chain use the memory of c's commits, which must be stored or given up. The
+// chain can still be used.
+func (c *Chain) Free() {
+	if c.prepared == nil {
+		return
+	}
+	c.prepared[0].reset()
+	c.prepared[1].reset()
+	prepareds.Put(c.prepared)
+	c.prepared = nil
 }
 
 // Commit stores the state v and the record rec as the next commit, and moves the head. changed has
@@ -43,30 +75,29 @@ func (c *Chain) Commit(ctx context.Context, id string, rec *Record, v state.View
 
 // Prepare encodes a commit without storing it. Advance moves the chain on, before or after p is
 // stored. A chain that was moved on by a commit that could not be stored must not be used again.
+//
+// The chain uses p again for the commit after the next one: p must be stored, or given up, before
+// the second call of Prepare after its Advance. The record is the caller's; Prepare sets its Fields
+// in the memory that they have.
 func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, entries ...Entry) (p *Prepared, err error) {
 	if err := c.codec.depth(c.key); err != nil {
 		return nil, err
 	}
-	p = &Prepared{store: c.store, record: rec, state: v,
-		commit: Commit{Key: c.key, ID: id, Head: c.head, Fence: c.Fence, TTL: c.TTL, Labels: rec.labels()},
-		fields: slices.Clone(c.fields), pieces: slices.Clone(c.pieces)}
-	stale := func(i int) bool { return p.fields[i].Name == "" || changed[i] }
-	n := 0
-	for i := range p.fields {
-		if stale(i) {
-			n++
-		}
+	if c.prepared == nil {
+		c.prepared = prepareds.Get().(*[2]Prepared)
 	}
-	p.fresh, p.commit.Blobs = make([]int, 0, n), make([]Blob, 0, n)
-	for i, f := range c.schema.Fields() {
-		if !stale(i) {
+	p = &c.prepared[c.turn]
+	p.reset()
+	p.store, p.record, p.state = c.store, rec, v
+	o := &p.commit
+	o.Key, o.ID, o.Head, o.Fence, o.TTL, o.Labels = c.key, id, c.head, c.Fence, c.TTL, rec.labels(o.Labels)
+	for i := range c.fields {
+		if c.fields[i].Name != "" && !changed[i] {
 			continue
 		}
-		p.fields[i].Name = f.Name
 		if err := c.add(p, v, i); err != nil {
 			return nil, err
 		}
-		p.fresh = append(p.fresh, i)
 	}
 	if err := c.keepOthers(p); err != nil {
 		return nil, err
@@ -75,40 +106,54 @@ func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, en
 		return nil, err
 	}
 	rec.Parent = c.parent
-	rec.Fields = slices.Clip(p.fields) // shared: nothing changes p.fields from here on
+	c.listFields(p, rec)
+	if err := c.sealRecord(p); err != nil {
+		return nil, err
+	}
+	if c.codec.Keys != nil {
+		p.mark = markOf(o.Header)
+	}
+	if o.Pending, err = c.codec.sealEntries(c.key, p.pending, 0, p.mark); err != nil {
+		return nil, err
+	}
+	return p, c.codec.size(o)
+}
+
+// listFields lists the fields as they are after the commit, in the record and as references.
+func (c *Chain) listFields(p *Prepared, rec *Record) {
+	rec.Fields = slices.Grow(rec.Fields[:0], len(c.fields)+len(p.other)+1)
+	for i := range c.fields {
+		rec.Fields = append(rec.Fields, c.fields[i].Field)
+	}
+	for i := range p.changes {
+		rec.Fields[p.changes[i].i] = p.changes[i].Field
+	}
 	for _, o := range p.other {
 		rec.Fields = append(rec.Fields, o.Field)
 	}
 	if p.log.field.Base != 0 {
 		rec.Fields = append(rec.Fields, p.log.field)
 	}
-	p.commit.Refs = make([]Ref, 0, len(rec.Fields))
-	for _, f := range rec.Fields {
-		if f.Base != 0 {
-			p.commit.Refs = append(p.commit.Refs, Ref{f.Name, f.Base, f.Chunks})
+	refs := slices.Grow(p.commit.Refs, len(rec.Fields))
+	for i := range rec.Fields {
+		if f := &rec.Fields[i]; f.Base != 0 {
+			refs = append(refs, Ref{f.Name, f.Base, f.Chunks})
 		}
 	}
-	if p.commit.Header, err = c.sealRecord(p.commit.Seq(), rec); err != nil {
-		return nil, err
-	}
-	if c.codec.Keys != nil {
-		p.mark = markOf(p.commit.Header)
-	}
-	if p.commit.Pending, err = c.codec.sealEntries(c.key, p.pending, 0, p.mark); err != nil {
-		return nil, err
-	}
-	return p, c.codec.size(&p.commit)
+	p.commit.Refs = refs
 }
 
-func (c *Chain) sealRecord(seq uint64, rec *Record) ([]byte, error) {
-	if err := bounded(c.key, "fields", "", len(rec.Fields), c.codec.Limits.Fields); err != nil {
-		return nil, err
+// sealRecord seals the record of p as the header of its commit.
+func (c *Chain) sealRecord(p *Prepared) error {
+	if err := bounded(c.key, "fields", "", len(p.record.Fields), c.codec.Limits.Fields); err != nil {
+		return err
 	}
-	data, raw, err := c.codec.sealWith(headerPlace(c.key, seq), rec, extra{binds: c.codec.Keys != nil})
+	data, raw, err := c.codec.sealInto(&p.room, c.place("header", p.commit.Seq(), -1), p.record, extra{binds: c.codec.Keys != nil})
 	if err != nil {
-		return nil, fmt.Errorf("checkpoint: thread %q: record: %w", c.key.Thread, err)
+		return fmt.Errorf("checkpoint: thread %q: record: %w", c.key.Thread, err)
 	}
-	return data, bounded(c.key, "header", "", raw, c.codec.Limits.Header)
+	p.commit.Header = data
+	return bounded(c.key, "header", "", raw, c.codec.Limits.Header)
 }
 
 // keepOthers carries over the fields that the schema does not have. A branch stores them again.
@@ -154,20 +199,23 @@ func (p *Prepared) Store(ctx context.Context) error { return p.store.Commit(ctx,
 func (c *Chain) Advance(p *Prepared) {
 	c.Record, c.head, c.mark, c.parent, c.Pending = p.record, p.Seq(), p.mark, 0, nil
 	c.pendingCount = len(p.commit.Pending)
-	c.fields, c.pieces, c.other, c.log = p.fields, p.pieces, p.other, p.log
-	for _, i := range p.fresh {
-		c.schema.AssignField(c.prev, p.state, i)
-		c.known[i] = true
+	c.other, c.log = p.other, p.log
+	for n := range p.changes {
+		ch := &p.changes[n]
+		c.fields[ch.i] = chainField{ch.Field, ch.pieces, true}
+		c.schema.AssignField(c.prev, p.state, ch.i)
 	}
+	c.turn = 1 - c.turn
 }
 
-// labels returns the labels of a record: those from its fields, and its metadata.
-func (r *Record) labels() map[string]string {
-	labels := maps.Clone(r.Metadata)
-	if labels == nil {
-		labels = map[string]string{}
+// labels returns the labels of a record in l, which is empty: those from its fields, and its
+// metadata.
+func (r *Record) labels(l map[string]string) map[string]string {
+	if l == nil {
+		l = make(map[string]string, 5+len(r.Metadata))
 	}
-	labels["source"], labels["run"], labels["graph"] = string(r.Source), r.Run, r.Graph
-	labels["turn"], labels["step"] = strconv.Itoa(r.Turn), strconv.Itoa(r.Step)
-	return labels
+	maps.Copy(l, r.Metadata)
+	l["source"], l["run"], l["graph"] = string(r.Source), r.Run, r.Graph
+	l["turn"], l["step"] = strconv.Itoa(r.Turn), strconv.Itoa(r.Step)
+	return l
 }

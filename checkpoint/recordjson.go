@@ -22,11 +22,27 @@ func (r *Record) appendJSON(b []byte) (_ []byte, err error) {
 	o.number("step", int64(r.Step))
 	o.optional("parent", r.Parent)
 	o.optional("branch", r.Branch)
-	appendList(&o, "ran", r.Ran, (*object).ran)
+	if len(r.Ran) > 0 {
+		o.open("ran")
+		for i := range r.Ran {
+			o.element(i)
+			o.ran(&r.Ran[i])
+			o.end()
+		}
+		o.close()
+	}
 	if r.Recovered {
 		o.any(nameRecovered, true)
 	}
-	appendList(&o, "next", r.Next, (*object).task)
+	if len(r.Next) > 0 {
+		o.open("next")
+		for i := range r.Next {
+			o.element(i)
+			o.task(&r.Next[i])
+			o.end()
+		}
+		o.close()
+	}
 	o.texts("waiting", r.Waiting)
 	if len(r.Joins) > 0 {
 		o.any("joins", r.Joins)
@@ -49,7 +65,13 @@ func (r *Record) appendJSON(b []byte) (_ []byte, err error) {
 		o.any("rewind", r.Rewind)
 	}
 	if len(r.Fields) > 0 {
-		appendList(&o, "fields", r.Fields, (*object).field)
+		o.open("fields")
+		for i := range r.Fields {
+			o.element(i)
+			o.field(&r.Fields[i])
+			o.end()
+		}
+		o.close()
 	} else {
 		o.any("fields", r.Fields) // null or []
 	}
@@ -59,7 +81,15 @@ func (r *Record) appendJSON(b []byte) (_ []byte, err error) {
 func (o *object) ran(r *Ran) {
 	o.optionalText("node", r.Node)
 	o.texts("wrote", r.Wrote)
-	appendList(o, "ways", r.Ways, (*object).way)
+	if len(r.Ways) > 0 {
+		o.open("ways")
+		for i := range r.Ways {
+			o.element(i)
+			o.way(&r.Ways[i])
+			o.end()
+		}
+		o.close()
+	}
 }
 
 func (o *object) way(w *Way) {
@@ -179,20 +209,20 @@ func (o *object) any(name string, v any) {
 	o.b = append(o.b, data...)
 }
 
-// appendList appends a list of objects unless it is empty.
-func appendList[T any](o *object, name string, all []T, add func(*object, *T)) {
-	if len(all) == 0 {
-		return
-	}
+// open begins a list of objects, close ends it.
+func (o *object) open(name string) {
 	o.name(name)
 	o.b = append(o.b, '[')
-	for i := range all {
-		if i > 0 {
-			o.b = append(o.b, ',')
-		}
-		o.b = append(o.b, '{')
-		add(o, &all[i])
-		o.b = append(o.b, '}')
-	}
-	o.b = append(o.b, ']')
 }
+
+func (o *object) close() { o.b = append(o.b, ']') }
+
+// element begins the object with index i of a list, end ends it.
+func (o *object) element(i int) {
+	if i > 0 {
+		o.b = append(o.b, ',')
+	}
+	o.b = append(o.b, '{')
+}
+
+func (o *object) end() { o.b = append(o.b, '}') }

@@ -18,6 +18,27 @@ type committer struct {
 	run     *run
 	journal *journal.Journal // nil without a store, and before the thread is opened
 	next    nextCommit
+	rooms   [2]recordRoom // for the record of the head and the one that follows it
+}
+
+// recordRoom is memory for a record. A run uses two of them in turns.
+type recordRoom struct {
+	record checkpoint.Record
+	ran    []checkpoint.Ran
+	wrote  []string // of all tasks in ran
+	ways   []checkpoint.Way
+}
+
+// room returns memory for the record of the next commit. Records that are sent to readers are not
+// used again.
+func (c *committer) room() *recordRoom {
+	switch {
+	case c.run.session.events != nil || c.journal == nil:
+		return new(recordRoom)
+	case c.journal.Chain.Record == &c.rooms[0].record:
+		return &c.rooms[1]
+	}
+	return &c.rooms[0]
 }
 
 // nextCommit is the content of the next commit, other than the state and the due tasks.
@@ -111,7 +132,7 @@ func (c *committer) commit(source checkpoint.Source) error {
 		return c.fits()
 	}
 	if c.next.source = source; source != checkpoint.Input {
-		c.next.ran = r.whatRan()
+		c.next.ran = r.whatRan(c.room())
 		c.journal.Record(r.trace()...)
 	}
 	return c.journal.Commit(r.front.Empty(), len(c.next.closed) > 0)
@@ -133,7 +154,9 @@ func (c *committer) flush(status Status) error {
 // record describes the position of the run. While a step runs, that is the position before it.
 func (c *committer) record() (*checkpoint.Record, error) {
 	r := c.run
-	rec := &checkpoint.Record{
+	rec := &c.room().record
+	*rec = checkpoint.Record{
+		Next: rec.Next[:0], Fields: rec.Fields[:0],
 		Graph: r.name, Program: r.hash, Run: r.session.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: c.next.source,
 		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: c.next.ran, Input: r.inputHash, Taken: r.taken, Answered: r.questions.answered,
 		Metadata: r.opts.Metadata, Within: r.nested.within(),
@@ -145,8 +168,8 @@ func (c *committer) record() (*checkpoint.Record, error) {
 	return rec, err
 }
 
-// wrote returns the names of the fields that were written in a view.
-func wrote(s *state.Schema, v state.View) (names []string) {
+// appendWrote appends the names of the fields that were written in a view.
+func appendWrote(names []string, s *state.Schema, v state.View) []string {
 	for i, c := range v.Channels {
 		if c.Wrote() {
 			names = append(names, s.Fields()[i].Name)

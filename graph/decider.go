@@ -53,7 +53,7 @@ func (m decider) change(namespace, as string, schema *state.Schema, views ...sta
 	d := DecisionRecord{Type: DecisionChange, Namespace: namespace, Node: as, By: m.by, Via: m.via, Time: m.now().UTC(),
 		Checkpoint: m.chain.Head() + 1, Branch: m.branch, Run: m.run}
 	for _, v := range views {
-		for _, name := range wrote(schema, v) {
+		for _, name := range appendWrote(nil, schema, v) {
 			if !slices.Contains(d.Fields, name) {
 				d.Fields = append(d.Fields, name)
 			}

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"sync"
@@ -15,7 +14,8 @@ import (
 type lease struct {
 	mu   sync.Mutex
 	held *checkpoint.Held
-	stop func() bool // keeps the end of held's context from cancelling the run
+
+	releasing journal.Late // the context of the call that releases it
 }
 
 // acquireLease acquires the lease of the session's thread. When the lease is lost the root run is
@@ -30,13 +30,12 @@ func (s *session) acquireLease() error {
 		return fmt.Errorf("graph %q: %w: thread %q waits for node %q of graph %q, which waits here", r.name, checkpoint.ErrOwned,
 			r.opts.Thread, t.node.name, t.run.name)
 	}
-	held, err := checkpoint.Hold(r.ctx, r.cfg.Store, r.opts.Thread, hold)
+	held, err := checkpoint.HoldWith(r.ctx, r.cfg.Store, r.opts.Thread, hold, r.cancel)
 	if err != nil {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}
-	stop := context.AfterFunc(held.Context(), func() { r.cancel(context.Cause(held.Context())) })
 	s.lease.mu.Lock()
-	s.lease.held, s.lease.stop = held, stop
+	s.lease.held = held
 	s.lease.mu.Unlock()
 	if r.driven != nil {
 		r.driven.id.Fence = held.Fence()
@@ -88,7 +87,6 @@ func (s *session) releaseLease() error {
 	if held == nil {
 		return nil
 	}
-	s.lease.stop() // the lease is released, not lost
 	r, bound := &s.root, releaseTime
 	if r.driven != nil {
 		held.Leave() // it is the run's, and other calls follow
@@ -97,9 +95,9 @@ func (s *session) releaseLease() error {
 	if r.ctx.Err() != nil {
 		bound = journal.WriteTime
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), bound)
-	defer cancel()
-	if err := held.Release(ctx); err != nil {
+	s.lease.releasing.Open(r.ctx, bound)
+	defer s.lease.releasing.Close()
+	if err := held.Release(&s.lease.releasing); err != nil {
 		return r.fail(fmt.Errorf("giving the thread back: %w", err))
 	}
 	return nil

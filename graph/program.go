@@ -236,9 +236,27 @@ func longHash(parts ...string) string {
 	var room [256]byte
 	text := room[:0]
 	for _, p := range parts {
-		text = append(strconv.AppendInt(text, int64(len(p)), 10), ':')
-		text = append(text, p...)
+		text = appendPart(text, p)
 	}
+	return hexHash(text)
+}
+
+// appendPart appends a part of a text that is hashed.
+func appendPart(text []byte, part string) []byte {
+	text = append(strconv.AppendInt(text, int64(len(part)), 10), ':')
+	return append(text, part...)
+}
+
+// appendNumber is appendPart for the digits of a number.
+func appendNumber(text []byte, n int) []byte {
+	var digits [20]byte
+	d := strconv.AppendInt(digits[:0], int64(n), 10)
+	return append(append(strconv.AppendInt(text, int64(len(d)), 10), ':'), d...)
+}
+
+func hexHash(text []byte) string {
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16])
+	var digits [32]byte
+	hex.Encode(digits[:], sum[:16])
+	return string(digits[:])
 }

@@ -66,7 +66,7 @@ type sendResult struct {
 
 func (t *task) result() (res result, err error) {
 	defer recovered(&err) // of a value that is made into JSON
-	res = result{Ways: t.ways(), Diverted: t.out.Diverted, Up: t.toParent}
+	res = result{Ways: t.appendWays(nil), Diverted: t.out.Diverted, Up: t.toParent}
 	if res.Writes, err = writesOf(t.run.schema, t.view); err == nil {
 		res.Sends, err = t.sends()
 	}

@@ -200,9 +200,8 @@ func (r *routing) sendStored(s sendResult, allowed targets) error {
 	return r.send(m, allowed, 0)
 }
 
-// ways returns the choices in the form in which they are stored.
-func (r *routing) ways() []checkpoint.Way {
-	var ways []checkpoint.Way
+// appendWays appends the targets that were chosen, in the form in which they are stored.
+func (r *routing) appendWays(ways []checkpoint.Way) []checkpoint.Way {
 	for _, c := range r.choices {
 		w := checkpoint.Way{To: End, Send: c.send, Branch: int(c.branch)}
 		if c.node != end {

@@ -56,14 +56,14 @@ func TestRouting_CommandsNameNodes(t *testing.T) {
 		if err := r.route(c.cmd, allowed, 2); err != nil {
 			t.Errorf("%s: %v", c.cmd, err)
 		}
-		got := fmt.Sprint(r.ways())
+		got := fmt.Sprint(r.appendWays(nil))
 		if got != c.ways || len(r.out.Goto) != c.nodes || len(r.out.Sends) != c.sends || r.toParent != nil != c.up {
 			t.Errorf("%s: the ways are %s, of %d nodes and %d Sends (to the parent: %v); want %s, %d, %d and %v",
 				c.cmd, got, len(r.out.Goto), len(r.out.Sends), r.toParent != nil, c.ways, c.nodes, c.sends, c.up)
 		}
 		r.clear()
-		if len(r.ways()) > 0 || len(r.out.Goto)+len(r.out.Sends) > 0 || r.toParent != nil {
-			t.Errorf("%s: clear leaves %v, %v and %v", c.cmd, r.ways(), r.out, r.toParent)
+		if len(r.appendWays(nil)) > 0 || len(r.out.Goto)+len(r.out.Sends) > 0 || r.toParent != nil {
+			t.Errorf("%s: clear leaves %v, %v and %v", c.cmd, r.appendWays(nil), r.out, r.toParent)
 		}
 	}
 }
@@ -105,11 +105,11 @@ func TestRouting_IsRestoredAsItWasStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	restored := routing{program: r.program}
-	if err := restored.restoreFrom(&result{Ways: r.ways(), Sends: sends}); err != nil {
+	if err := restored.restoreFrom(&result{Ways: r.appendWays(nil), Sends: sends}); err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(restored.out, r.out) || !reflect.DeepEqual(restored.ways(), r.ways()) {
-		t.Errorf("restored: %+v and %v, want %+v and %v", restored.out, restored.ways(), r.out, r.ways())
+	if !reflect.DeepEqual(restored.out, r.out) || !reflect.DeepEqual(restored.appendWays(nil), r.appendWays(nil)) {
+		t.Errorf("restored: %+v and %v, want %+v and %v", restored.out, restored.appendWays(nil), r.out, r.appendWays(nil))
 	}
 	gone := &result{Sends: []sendResult{{Node: "gone"}}}
 	if err := restored.restoreFrom(gone); !errors.Is(err, ErrProgram) {

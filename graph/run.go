@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync/atomic"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -303,7 +302,11 @@ func (r *run) key() checkpoint.Key {
 }
 
 func (r *run) taskID(step int, node string, index int) string {
-	return longHash("task", r.origin, r.ns, strconv.Itoa(r.turn), strconv.Itoa(step), node, strconv.Itoa(index))
+	var room [256]byte
+	text := appendPart(room[:0], "task")
+	text = appendPart(appendPart(text, r.origin), r.ns)
+	text = appendNumber(appendNumber(text, r.turn), step)
+	return hexHash(appendNumber(appendPart(text, node), index))
 }
 
 // nested has the fields of a run that is a subgraph. A run that edits the state of a subgraph has a

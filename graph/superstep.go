@@ -175,16 +175,21 @@ func (s *superstep) concluded() {
 }
 
 // whatRan describes what the tasks of the step did, for its commit.
-func (s *superstep) whatRan() []checkpoint.Ran {
-	ran := make([]checkpoint.Ran, len(s.outs))
+func (s *superstep) whatRan(room *recordRoom) []checkpoint.Ran {
+	ran, names, ways := slices.Grow(room.ran[:0], len(s.outs)), room.wrote[:0], room.ways[:0]
 	for i, o := range s.outs {
+		var r checkpoint.Ran
 		if o.Node >= 0 {
-			ran[i].Node = s.run.nodes[o.Node].name
+			r.Node = s.run.nodes[o.Node].name
 		}
 		if i < len(s.tasks) {
-			ran[i].Wrote, ran[i].Ways = wrote(s.run.schema, s.tasks[i].view), s.tasks[i].ways()
+			from, past := len(names), len(ways)
+			names, ways = appendWrote(names, s.run.schema, s.tasks[i].view), s.tasks[i].appendWays(ways)
+			r.Wrote, r.Ways = names[from:len(names):len(names)], ways[past:len(ways):len(ways)]
 		}
+		ran = append(ran, r)
 	}
+	room.ran, room.wrote, room.ways = ran, names, ways
 	return ran
 }
 

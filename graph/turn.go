@@ -109,7 +109,7 @@ func (s *turnStart) begin() error {
 	s.shape.Begin(&s.front)
 	s.outs = s.outs[:0]
 	if s.next.ran = nil; s.journal != nil {
-		if fields := wrote(s.schema, s.input); len(fields) > 0 {
+		if fields := appendWrote(nil, s.schema, s.input); len(fields) > 0 {
 			s.next.ran = []checkpoint.Ran{{Wrote: fields}}
 		}
 	}

@@ -165,11 +165,42 @@ func Float(b []byte, f float64) ([]byte, error) { return rest(b, f) }
 
 // String appends the JSON of s to b.
 func String(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			data, _ := json.Marshal(s) // every string has a form
-			return append(b, data...)
-		}
+	if !plain(s) {
+		data, _ := json.Marshal(s) // every string has a form
+		return append(b, data...)
 	}
 	return append(append(append(b, '"'), s...), '"')
+}
+
+// plain reports whether s has only characters that are the same in JSON.
+func plain(s string) bool {
+	for len(s) >= 8 {
+		if !plainWord(uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56) {
+			return false
+		}
+		s = s[8:]
+	}
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			return false
+		}
+	}
+	return true
+}
+
+const (
+	ones = 0x0101010101010101
+	tops = 0x8080808080808080
+)
+
+// plainWord is plain for eight characters. A subtraction sets the top bit of a byte that is below
+// the subtracted one. After an exclusive or, that is a byte that equals another.
+func plainWord(w uint64) bool {
+	bad := w | (w - ' '*ones) // above ASCII, or a control character
+	for _, c := range [...]uint64{'"' * ones, '\\' * ones, '&' * ones} {
+		bad |= (w ^ c) - ones
+	}
+	bad |= (w&^(2*ones) ^ '<'*ones) - ones // '<' and '>' differ in one bit
+	return bad&tops == 0
 }

@@ -166,3 +166,16 @@ func FuzzString(f *testing.F) {
 		}
 	})
 }
+
+func TestString_EscapesEachCharacterAtEachPlace(t *testing.T) {
+	for at := range 20 {
+		for c := range 256 {
+			s := []byte("abcdefghijklmnopqrst")
+			s[at] = byte(c)
+			want, err := json.Marshal(string(s))
+			if got := compact.String(nil, string(s)); err != nil || string(got) != string(want) {
+				t.Errorf("character %#x at %d: got %s, want %s, %v", c, at, got, want, err)
+			}
+		}
+	}
+}

@@ -73,6 +73,7 @@ type Journal struct {
 
 	lock     lock         // guards the chain while tasks run, and what follows
 	flight   *flight      // the commit on its way
+	inline   flight       // the memory of flight, unless the commit is sent beside a step
 	stored   uint64       // the newest commit that is known to be stored
 	unsaved  bool         // there is something to commit
 	restates bool         // the next commit stores again what the store has lost
@@ -81,12 +82,14 @@ type Journal struct {
 	traces   []traced      // what was recorded with the run's commits
 	reports  []func()      // of the commits that are stored
 	pruning  chan struct{} // closed when the pruning that was begun has ended
-	writes   writeContext
+	writes   Late          // the context of the writes that begin before the run's context has ended
 }
 
 // New returns the journal of a run whose context is ctx, on a chain that was opened for it.
 func New(ctx context.Context, chain *checkpoint.Chain, cfg Config) *Journal {
-	return &Journal{Chain: chain, ctx: ctx, cfg: cfg, opened: chain.ID(), stored: chain.Head(), lock: make(lock, 1)}
+	j := &Journal{Chain: chain, ctx: ctx, cfg: cfg, opened: chain.ID(), stored: chain.Head(), lock: make(lock, 1)}
+	j.writes.Open(ctx, 0)
+	return j
 }
 
 // lock is held while the store is called. It is not a sync.Mutex, which must not be held while
@@ -104,7 +107,10 @@ type flight struct {
 }
 
 // CommitID returns the id of the commit with this number that a run made.
-func CommitID(run string, seq uint64) string { return run + "." + strconv.FormatUint(seq, 10) }
+func CommitID(run string, seq uint64) string {
+	var room [checkpoint.MaxID]byte
+	return string(strconv.AppendUint(append(append(room[:0], run...), '.'), seq, 10))
+}
 
 // Stored returns the number of the newest commit that is known to be stored.
 func (j *Journal) Stored() uint64 {
@@ -279,12 +285,13 @@ func (j *Journal) save(async bool, pending ...checkpoint.Entry) error {
 	}
 	j.unsaved, j.restates, j.trace = false, false, nil
 	j.cfg.Source.Encoded()
-	j.flight = &flight{seq: p.Seq()}
 	if async {
-		j.flight.done = make(chan struct{})
+		j.flight = &flight{seq: p.Seq(), done: make(chan struct{})}
 		go j.send(j.flight, p)
 		return nil
 	}
+	j.inline = flight{seq: p.Seq()}
+	j.flight = &j.inline
 	j.send(j.flight, p)
 	return j.recover(j.land())
 }
@@ -353,11 +360,12 @@ func (j *Journal) Write(write func(context.Context) error) error {
 	}
 	j.cfg.Writes.Add(1)
 	defer j.cfg.Writes.Add(-1)
-	ctx, shared := j.writes.context(j.ctx)
-	if !shared {
-		var cancel func()
-		ctx, cancel = outlive(j.ctx)
-		defer cancel()
+	ctx := context.Context(&j.writes)
+	if j.ctx.Err() != nil || j.writes.Err() != nil {
+		late := new(Late)
+		late.Open(j.ctx, 0)
+		defer late.Close()
+		ctx = late
 	}
 	if err := j.guarded(ctx, write); err != nil {
 		return WriteError{err}

@@ -50,5 +50,8 @@ func (j *Journal) Close() {
 	j.lock.Lock()
 	defer j.lock.Unlock()
 	j.pruned()
-	j.writes.close()
+	j.writes.Close()
+	if j.flight == nil {
+		j.Chain.Free()
+	}
 }

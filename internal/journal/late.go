@@ -1,0 +1,97 @@
+package journal
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Late is a context with the values of another one, which it outlives. It costs nothing until
+// something waits for its end. A write to memory never does.
+//
+// It ends when Close is called, or at the latest when its time has passed. Err, unlike Done, does
+// not begin to measure that time.
+type Late struct {
+	from  context.Context
+	bound time.Duration // 0 for WriteTime after from has ended
+
+	mu     sync.Mutex
+	inner  context.Context // nil until something waits for the end
+	cancel func()
+	closed bool
+}
+
+// Open makes l a context with the values of from. It ends when bound has passed or, if bound is 0,
+// WriteTime after the end of from. Open must be called before all other methods.
+func (l *Late) Open(from context.Context, bound time.Duration) { l.from, l.bound = from, bound }
+
+// Close ends the context.
+func (l *Late) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed = true; l.cancel != nil {
+		l.cancel()
+	}
+}
+
+// real returns a context of package context, and makes it if there is none.
+func (l *Late) real() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.inner != nil {
+		return l.inner
+	}
+	if l.bound > 0 {
+		l.inner, l.cancel = context.WithTimeout(context.WithoutCancel(l.from), l.bound)
+	} else {
+		l.inner, l.cancel = outlive(l.from)
+	}
+	if l.closed {
+		l.cancel()
+	}
+	return l.inner
+}
+
+// Deadline implements context.Context.
+func (l *Late) Deadline() (time.Time, bool) {
+	if l.bound == 0 {
+		return time.Time{}, false
+	}
+	return l.real().Deadline()
+}
+
+// Done implements context.Context.
+func (l *Late) Done() <-chan struct{} { return l.real().Done() }
+
+// Err implements context.Context.
+func (l *Late) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.inner != nil:
+		return l.inner.Err()
+	case l.closed:
+		return context.Canceled
+	}
+	return nil
+}
+
+// Value implements context.Context.
+func (l *Late) Value(key any) any { return l.real().Value(key) }
+
+// outlive returns a context with the values of run, and a function that cancels it. The context
+// ends at most WriteTime after run.
+func outlive(run context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(run))
+	stop := context.AfterFunc(run, func() {
+		select {
+		case <-time.After(WriteTime):
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}

@@ -1,0 +1,90 @@
+package journal
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+type lateKey struct{}
+
+func TestLate_EndsAfterTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l Late
+		run, cancel := context.WithCancel(context.WithValue(t.Context(), lateKey{}, "value"))
+		l.Open(run, 0)
+		defer l.Close()
+		if l.Err() != nil || l.Value(lateKey{}) != "value" {
+			t.Errorf("got %v, %v; want a context with the values of the run", l.Err(), l.Value(lateKey{}))
+		}
+		cancel()
+		done := l.Done()
+		time.Sleep(WriteTime - time.Nanosecond)
+		synctest.Wait()
+		if l.Err() != nil {
+			t.Errorf("got %v before WriteTime has passed", l.Err())
+		}
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		select {
+		case <-done:
+		default:
+			t.Error("the context has not ended WriteTime after the run")
+		}
+		if l.Err() == nil {
+			t.Error("got no error after the end")
+		}
+	})
+}
+
+func TestLate_EndsAfterItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l Late
+		run, cancel := context.WithCancel(t.Context())
+		cancel()
+		l.Open(run, time.Minute)
+		defer l.Close()
+		if at, ok := l.Deadline(); !ok || time.Until(at) != time.Minute {
+			t.Errorf("got the deadline %v, %v; want it after a minute", at, ok)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if l.Err() != context.DeadlineExceeded {
+			t.Errorf("got %v; want %v", l.Err(), context.DeadlineExceeded)
+		}
+	})
+}
+
+func TestLate_EndsWithClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // fails if a goroutine is left
+		for _, waits := range []bool{false, true} {
+			var l Late
+			run, cancel := context.WithCancel(t.Context())
+			l.Open(run, 0)
+			if waits {
+				l.Done()
+			}
+			cancel()
+			synctest.Wait()
+			l.Close()
+			if l.Err() == nil {
+				t.Error("the context has not ended")
+			}
+			<-l.Done()
+		}
+	})
+}
+
+// A context of package context that is made from a Late ends with it.
+func TestLate_EndsItsChildren(t *testing.T) {
+	var l Late
+	l.Open(t.Context(), 0)
+	child, cancel := context.WithCancel(&l)
+	defer cancel()
+	l.Close()
+	<-child.Done()
+	if context.Cause(child) != context.Canceled {
+		t.Errorf("got %v; want %v", context.Cause(child), context.Canceled)
+	}
+}
