@@ -92,8 +92,18 @@ func verifyBlobs(snap Snapshot) error {
 // piecesOf returns the blobs of a snapshot by field.
 func piecesOf(snap Snapshot) map[string][]Blob {
 	pieces := map[string][]Blob{}
-	for _, b := range snap.Blobs {
-		pieces[b.Field] = append(pieces[b.Field], b)
+	for rest := snap.Blobs; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].Field == rest[0].Field {
+			n++
+		}
+		name := rest[0].Field
+		if have := pieces[name]; have == nil { // as a rule
+			pieces[name] = rest[:n:n]
+		} else {
+			pieces[name] = append(have, rest[:n]...)
+		}
+		rest = rest[n:]
 	}
 	return pieces
 }

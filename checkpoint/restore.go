@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weftrun/weft/internal/compact"
 	"github.com/weftrun/weft/state"
 )
 
@@ -152,9 +153,12 @@ func restoreField(ch state.Channel, schema *state.Schema, i int, key Key, f Fiel
 
 // restorePieces restores a value of the program's version into its channel.
 func restorePieces(ch state.Channel, def *state.Field, key Key, f Field, pieces []Blob) error {
-	typ := ""
-	for _, b := range pieces {
-		payload, note, err := unsealNoted(place(key, b.Field, b.Base, b.Chunk), b.Data)
+	typ, begin := "", originOf(key)
+	for i := range pieces {
+		b := &pieces[i]
+		at := place(key, b.Field, b.Base, b.Chunk)
+		at.origin = begin
+		payload, note, err := unsealNoted(at, b.Data)
 		if err != nil {
 			return err
 		}
@@ -169,7 +173,7 @@ func restorePieces(ch state.Channel, def *state.Field, key Key, f Field, pieces 
 }
 
 func restorePiece(ch state.Channel, chunk int, payload []byte) error {
-	dec := func(into any) error { return json.Unmarshal(payload, into) }
+	dec := func(into any) error { return compact.Unmarshal(payload, into) }
 	d, adds := ch.(state.Delta)
 	switch {
 	case chunk == 0:

@@ -72,6 +72,12 @@ func entries(snap checkpoint.Snapshot, names, data []any) (list []checkpoint.Ent
 func addBlobs(snap *checkpoint.Snapshot, a answer) error {
 	const firstPage = 5
 	page, at := firstPage, 0
+	blobs := 0
+	for _, r := range a.rest[min(firstPage, len(a.rest)):] {
+		list, _ := r.([]any)
+		blobs += len(list)
+	}
+	snap.Blobs = slices.Grow(snap.Blobs, blobs)
 	for _, r := range snap.Refs {
 		for n := 0; n <= r.Chunks; n++ {
 			for page < len(a.rest) && at == len(a.list(page)) {

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -47,6 +49,11 @@ func owned(b []byte) []byte {
 
 // add stores a commit or refuses it.
 func (w *writer) add(c checkpoint.Commit, labels, refs []byte) error {
+	if c.Head > 0 {
+		if done, err := w.addNext(c, labels, refs); done || err != nil {
+			return err
+		}
+	}
 	h, err := w.findFor(c.Key, c.Fence)
 	switch {
 	case err != nil:
@@ -63,6 +70,30 @@ func (w *writer) add(c checkpoint.Commit, labels, refs []byte) error {
 	if err != nil {
 		return err
 	}
+	return w.addRows(chain, c, labels, refs)
+}
+
+// addNext stores a commit that follows the head, in as few statements as possible. It returns false
+// if add must look why the head does not let it.
+func (w *writer) addNext(c checkpoint.Commit, labels, refs []byte) (done bool, err error) {
+	var chain int64
+	var pending bool
+	err = w.follow.QueryRowContext(context.Background(), int64(c.Seq()), c.ID, c.Thread, c.Namespace, int64(c.Head), w.now, c.Fence).Scan(&chain, &pending)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, err
+	case pending:
+		if err := w.exec(w.dropPending, chain); err != nil {
+			return false, err
+		}
+	}
+	return true, w.addRows(chain, c, labels, refs)
+}
+
+// addRows stores what belongs to a commit whose head is stored.
+func (w *writer) addRows(chain int64, c checkpoint.Commit, labels, refs []byte) error {
 	if err := w.exec(w.addCommit, chain, int64(c.Seq()), c.ID, labels, c.Header, refs); err != nil {
 		return err
 	}

@@ -16,7 +16,8 @@
 // # Guarantees
 //
 //  1. A commit that returned nil survives a crash of the process or the machine and a loss of
-//     power, if the disk honours fsync (WAL, synchronous=FULL).
+//     power, if the disk honours fsync (WAL, synchronous=FULL). With [SyncNormal] it survives a
+//     crash of the process, and a loss of power can undo the last commits.
 //  2. Each call in a group succeeds or fails on its own.
 //  3. A call returns when its context ends. If it was still in the queue, nothing is written, and
 //     the error is the context's. If the writer had already taken it, the error is

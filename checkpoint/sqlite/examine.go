@@ -19,6 +19,7 @@ import (
 type facts struct {
 	path, journal string
 	synchronous   int
+	sync          Sync // of the store
 	version       string
 	page, pages   int64
 	free          int64    // unused pages
@@ -50,7 +51,7 @@ const bigLog = 64 << 20
 
 // Doctor implements checkpoint.Examiner. It reads the whole file once.
 func (s *Store) Doctor(ctx context.Context) ([]checkpoint.Finding, error) {
-	f := facts{path: s.path}
+	f := facts{path: s.path, sync: s.sync}
 	if err := s.view(ctx, func(v *view) error { return f.ask(v) }); err != nil {
 		if !errors.Is(err, checkpoint.ErrCorrupt) {
 			return nil, err
@@ -158,6 +159,11 @@ func (f *facts) durability() checkpoint.Finding {
 		return d
 	}
 	d.Severity, d.Cost = checkpoint.Danger, "an acknowledged commit can be lost when the machine stops"
+	if strings.EqualFold(f.journal, "wal") && f.synchronous == 1 && f.sync == SyncNormal {
+		d.Severity, d.Cost = checkpoint.Warning, "the last commits can be lost at a loss of power or when the machine stops; not when the process ends"
+		d.Advice = "open the store without sync=normal (Config.Sync), unless its threads may go back"
+		return d
+	}
 	d.Advice = "the file must be in WAL mode with synchronous=FULL, as this package opens it; find the program that changed it"
 	return d
 }

@@ -105,6 +105,8 @@ func TestDoctor_Severity(t *testing.T) {
 		{"a disk", (&facts{lies: ground{"ext4", disk}}).ground(), checkpoint.Good},
 		{"no WAL", (&facts{journal: "delete", synchronous: 2}).durability(), checkpoint.Danger},
 		{"synchronous=NORMAL", (&facts{journal: "wal", synchronous: 1}).durability(), checkpoint.Danger},
+		{"sync=normal", (&facts{journal: "wal", synchronous: 1, sync: SyncNormal}).durability(), checkpoint.Warning},
+		{"sync=normal without WAL", (&facts{journal: "delete", synchronous: 1, sync: SyncNormal}).durability(), checkpoint.Danger},
 		{"a long log", (&facts{log: bigLog + 1}).wal(), checkpoint.Warning},
 		{"a hollow file", (&facts{page: 4096, pages: 1 << 16, free: 1 << 15 * 3 / 2}).room(), checkpoint.Note},
 		{"a small hollow file", (&facts{page: 4096, pages: 16, free: 15}).room(), checkpoint.Good},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,14 +30,60 @@ type Config struct {
 	// Readers is how many connections read at once; 0 means the number of
 	// processors, at least 2. Each costs a file handle and up to 2 MB of cache.
 	Readers int
+	// Sync is how much of the file is on the disk when a call returns. The default, SyncFull, loses
+	// no commit. SyncNormal is several times as fast, and may lose the last commits at a loss of
+	// power or when the machine stops; each is lost whole, and the threads go on from the ones
+	// before. The end of the process alone loses nothing with either.
+	Sync Sync
 	// Now is the clock of leases and expiry; nil means time.Now. The clocks of all processes that
 	// use a file must agree.
 	Now func() time.Time
 }
 
+// Sync is when commits are written to the disk, see Config.Sync.
+type Sync int
+
+const (
+	// SyncFull waits for the disk before a call that writes returns.
+	SyncFull Sync = iota
+	// SyncNormal lets the system write the commits later. They may be lost at a loss of power.
+	SyncNormal
+)
+
+var syncs = [...]string{"full", "normal"}
+
+func (s Sync) String() string {
+	if s >= 0 && int(s) < len(syncs) {
+		return syncs[s]
+	}
+	return fmt.Sprintf("Sync(%d)", int(s))
+}
+
+// ParsePath returns the path and the settings of a path with options, as the command line takes it:
+// threads.db?sync=normal. The only option is sync, with full or normal.
+func ParsePath(text string) (path string, cfg Config, err error) {
+	path, value, found := cutLast(text, "?sync=")
+	if !found {
+		return text, cfg, nil
+	}
+	n := slices.Index(syncs[:], value)
+	if n < 0 {
+		return "", cfg, fmt.Errorf("%w: sync must be full or normal (got %q)", checkpoint.ErrRequest, value)
+	}
+	return path, Config{Sync: Sync(n)}, nil
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
 // Store is an open file. It is safe for concurrent use.
 type Store struct {
 	path    string
+	sync    Sync
 	now     func() time.Time
 	queue   queue
 	writer  *sql.DB
@@ -69,7 +116,10 @@ func OpenConfig(ctx context.Context, path string, cfg Config) (*Store, error) {
 		cfg.Now = time.Now
 	}
 	cfg.Readers = orDefault(cfg.Readers, max(2, runtime.GOMAXPROCS(0)))
-	s := &Store{path: path, now: cfg.Now}
+	if cfg.Sync != SyncFull && cfg.Sync != SyncNormal {
+		return nil, fmt.Errorf("%w: Config.Sync must be SyncFull or SyncNormal (got %v)", checkpoint.ErrRequest, cfg.Sync)
+	}
+	s := &Store{path: path, sync: cfg.Sync, now: cfg.Now}
 	s.queue.init()
 	if err := s.open(ctx, cfg); err != nil {
 		s.closeAll()
@@ -178,7 +228,7 @@ func createFile(path string) (string, error) {
 func dsn(abs string, cfg Config, extra string) string {
 	u := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(abs), "/")}
 	return u.String() + "?_busy_timeout=" + strconv.FormatInt(cfg.BusyTimeout.Milliseconds(), 10) +
-		"&_synchronous=FULL&_defensive=1&_error_rc=1&_pragma=cell_size_check(1)&" + extra
+		"&_synchronous=" + cfg.Sync.String() + "&_defensive=1&_error_rc=1&_pragma=cell_size_check(1)&" + extra
 }
 
 // Close waits for the calls in the queue and closes the file. Later calls return ErrClosed. A

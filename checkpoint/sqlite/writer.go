@@ -55,10 +55,11 @@ type writer struct {
 	file  os.FileInfo // the file when it was opened
 	clock func() time.Time
 	now   int64       // of the transaction, in milliseconds
+	swept int64       // when there was nothing to sweep, in milliseconds; 0 if there may be
 	stmts []*sql.Stmt // all of the following, for close
 
 	begin, commit, rollback         *sql.Stmt
-	head, found, advance            *sql.Stmt
+	head, found, advance, follow    *sql.Stmt
 	addCommit, addBlob, dropPending *sql.Stmt
 	keepEntry, setEntry             *sql.Stmt
 	dropCommit, dropBlob            *sql.Stmt
@@ -207,6 +208,9 @@ func (w *writer) prepare(ctx context.Context) error {
 			LEFT JOIN head h ON h.thread = k.thread AND h.ns = k.ns LEFT JOIN threads t ON t.thread = k.thread`},
 		{&w.found, "INSERT INTO head (thread, ns, seq, id) VALUES (?, ?, ?, ?) RETURNING chain"},
 		{&w.advance, "UPDATE head SET seq = ?, id = ? WHERE chain = ?"},
+		{&w.follow, `UPDATE head SET seq = ?1, id = ?2 WHERE thread = ?3 AND ns = ?4 AND seq = ?5
+			AND ifnull((SELECT iif(t.expires > 0 AND t.expires <= ?6, '', 'f' || t.fence) FROM threads t WHERE t.thread = ?3), 'f') = 'f' || ?7
+			RETURNING chain, EXISTS (SELECT 1 FROM pending p WHERE p.chain = head.chain)`},
 		{&w.addCommit, "INSERT INTO commits (chain, seq, id, labels, header, refs) VALUES (?, ?, ?, ?, ?, ?)"},
 		{&w.addBlob, "INSERT INTO blobs (chain, field, base, chunk, data) VALUES (?, ?, ?, ?, ?)"},
 		{&w.dropPending, "DELETE FROM pending WHERE chain = ?"},

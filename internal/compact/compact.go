@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -203,4 +204,43 @@ func plainWord(w uint64) bool {
 	}
 	bad |= (w&^(2*ones) ^ '<'*ones) - ones // '<' and '>' differ in one bit
 	return bad&tops == 0
+}
+
+// Unmarshal is json.Unmarshal. It decodes a list of texts without escapes in one pass.
+func Unmarshal(data []byte, into any) error {
+	if list, ok := into.(*[]string); ok && *list == nil {
+		if texts, ok := texts(data); ok {
+			*list = texts
+			return nil
+		}
+	}
+	return json.Unmarshal(data, into)
+}
+
+// texts decodes a list of texts. It returns false for an empty list, for one with spaces, escapes or
+// characters above ASCII, and for other JSON.
+func texts(data []byte) (list []string, ok bool) {
+	if len(data) < 4 || data[0] != '[' {
+		return nil, false
+	}
+	for rest := data[1:]; len(rest) > 0 && rest[0] == '"'; {
+		end := bytes.IndexByte(rest[1:], '"')
+		if end < 0 {
+			return nil, false
+		}
+		s := string(rest[1 : 1+end])
+		if rest = rest[end+2:]; !plain(s) || len(rest) == 0 {
+			return nil, false
+		}
+		list = append(list, s)
+		switch {
+		case rest[0] == ',':
+			rest = rest[1:]
+		case rest[0] == ']' && len(rest) == 1:
+			return list, true
+		default:
+			return nil, false
+		}
+	}
+	return nil, false
 }

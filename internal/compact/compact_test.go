@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"reflect"
 	"testing"
 	"time"
 
@@ -178,4 +179,18 @@ func TestString_EscapesEachCharacterAtEachPlace(t *testing.T) {
 			}
 		}
 	}
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	for _, text := range []string{`["a"]`, `["a","bc","","12345678901234567890"]`, `["a",]`, `["a"`, `["a]`, `[`, `[]`, `null`, ` ["a"]`, `["a"] `, `["a" ]`, `["a"]]`, `["é"]`,
+		"[\"\\u0041\"]", "[\"\x01\"]", "[\"\xff\"]", `[""]`, `["a""b"]`, `["a",1]`, `{"a":1}`, `["<"]`} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var got, want []string
+		err, wantErr := compact.Unmarshal([]byte(text), &got), json.Unmarshal([]byte(text), &want)
+		if (err == nil) != (wantErr == nil) || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: got %q, %v; want %q, %v", text, got, err, want, wantErr)
+		}
+	})
 }

@@ -57,7 +57,9 @@ func (a *app) missingFile() (path string, missing bool) {
 	if err != nil || schemeOf(address) != "sqlite" {
 		return "", false
 	}
-	path = afterScheme(address)
+	if path, _, err = sqlite.ParsePath(afterScheme(address)); err != nil {
+		return "", false // opening it fails
+	}
 	_, err = os.Stat(path)
 	return path, errors.Is(err, fs.ErrNotExist)
 }
@@ -102,7 +104,11 @@ func (a *app) forgets() bool { return a.storeIs("memory") }
 func (a *app) openers() map[string]Opener {
 	all := map[string]Opener{
 		"sqlite": func(ctx context.Context, address string) (checkpoint.Store, error) {
-			return opened(sqlite.Open(ctx, afterScheme(address)))
+			path, cfg, err := sqlite.ParsePath(afterScheme(address))
+			if err != nil {
+				return nil, reports.Usage("write sqlite:"+path+"?sync=normal", "%v", err)
+			}
+			return opened(sqlite.OpenConfig(ctx, path, cfg))
 		},
 		"memory": func(_ context.Context, address string) (checkpoint.Store, error) {
 			if rest := afterScheme(address); rest != "" {
