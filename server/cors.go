@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// CORS is which pages of other origins may call the server.
+// CORS sets which pages of other origins may call the server.
 type CORS struct {
 	// Origins are the allowed origins, such as https://app.example.com. "*" allows every origin.
 	Origins []string

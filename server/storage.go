@@ -7,7 +7,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// storage is the size of what is stored of a thread.
+// storage is the stored size of a thread.
 type storage struct {
 	ThreadID    string       `json:"thread_id"`
 	Total       int          `json:"total_bytes"`
@@ -72,7 +72,7 @@ func (s *storage) measure(ctx context.Context, store checkpoint.Store) error {
 	return nil
 }
 
-// count counts what a namespace has.
+// count adds the commits, the versions of fields and the pending writes of a namespace.
 func (s *storage) count(ctx context.Context, store checkpoint.Store, key checkpoint.Key) error {
 	seen := map[checkpoint.Ref]bool{}
 	for snap, err := range store.History(ctx, key, checkpoint.Query{}) {

@@ -35,7 +35,7 @@ func counter(t *testing.T, store checkpoint.Store) graph.Untyped {
 	return g.Untyped()
 }
 
-// clock is a time that a test moves.
+// clock is a clock that a test sets.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
@@ -81,7 +81,7 @@ func TestSweep_ExpiresThreads(t *testing.T) {
 	}
 	sweep(s, 9*time.Minute, 0)
 	sweep(other, time.Minute, 2)
-	sweep(s, time.Second, 0) // it was the other's turn
+	sweep(s, time.Second, 0) // the other process has swept
 	if err := held.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestSweep_ExpiresThreads(t *testing.T) {
 			t.Errorf("thread %s has %d commits, record %v, error %v; want %d commits", id, commits, found, err, want)
 		}
 	}
-	// An update begins the time anew.
+	// An update restarts the time to live.
 	if _, _, err := s.threads.change(t.Context(), "pruned", func(t *thread) error { t.UpdatedAt = wire.At(c.at); return nil }); err != nil {
 		t.Fatal(err)
 	}

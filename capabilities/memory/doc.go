@@ -13,8 +13,8 @@
 //
 // # Guarantees
 //
-//  1. A session is taken once, in one batch, however often it is offered. A repeated fact is one
-//     fact with another source.
+//  1. A session that ends is stored once, in one batch, even if it is offered again. A fact that is
+//     stated twice is one fact with two sources.
 //  2. Every recalled fact has its sources: session, message and time.
 //  3. An item of another package, or a damaged one, is an error and is never overwritten.
 //  4. Recall finds facts by words. A fact ranks higher the more words of the query it has, and the

@@ -16,7 +16,7 @@
 // # Terms
 //
 //   - A [Model] answers a [Request] with a stream of [Chunk]s; [Func] makes one of a function. A
-//     stream that is whole ends with a [Stop].
+//     complete stream ends with a [Stop].
 //   - [Generate] folds a stream into a [Response]; a [Fold] does so chunk by chunk, for callers
 //     that stream the text.
 //   - [Decode] returns the answer as a Go value. The schema is that of its type, and the answer
@@ -30,9 +30,9 @@
 //
 // # Guarantees
 //
-//  1. A stream ends with a Stop or with an error, never with neither: [Generate] returns an error
-//     for an answer that was cut off.
-//  2. A failure is an [*Error], or the error of the context where that has ended. No failure holds
+//  1. A stream ends with a Stop or with an error. So [Generate] returns an error for an answer that
+//     was cut off.
+//  2. A failure is an [*Error], or the error of the context if it has ended. No failure holds
 //     a key.
 //  3. The message that Generate returns can be added to a log: it has text or calls, and its calls
 //     have different IDs. Arguments that are not JSON are not changed.
@@ -42,5 +42,6 @@
 // # Limits
 //
 // The package knows no provider; package openai does. It runs no tools; package tool does. It
-// retries nothing but the one repair of Decode. A node's policy retries, and survives a crash.
+// retries nothing, except that Decode repairs an answer once. Use the policy of a node for retries;
+// they continue after a crash.
 package model

@@ -65,7 +65,7 @@ func (s *Set) Run(ctx context.Context, calls []message.Call, l Limits) []message
 				results[i] = message.Failed(c.ID, fmt.Sprintf("it was not run: %q waits for a person", need.Call.Name))
 				return
 			}
-			if info, ok := s.Info(c.Name); ok && info.Mode != Free { // its tool was not usable for the question, even if it is now
+			if info, ok := s.Info(c.Name); ok && info.Mode != Free { // unusable when its question was due, even if it is usable now
 				results[i] = message.Failed(c.ID, unusable(ctx, s, c))
 				return
 			}

@@ -39,7 +39,8 @@
 // # What it does not do
 //
 // Values are plain JSON, neither compressed nor sealed, because a database must read them to search
-// them. Encrypt secret fields before you put them. Words have no stems, stop words or language. A
+// them. Encrypt secret fields before you put them. The search of words knows no stems,
+// stop words or languages. A
 // search in any other order than ByKey reads all items below its prefix, at most MaxScan. A batch
 // does not span namespaces, so a cluster can distribute them.
 package memory

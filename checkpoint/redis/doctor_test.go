@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/redis"
 )
 
-// findings asks a doctor, and returns what was found by subject.
+// findings calls Doctor, and returns its findings by subject.
 func findings(t testing.TB, client goredis.UniversalClient) map[string]checkpoint.Finding {
 	t.Helper()
 	list, err := storeOf(t, client, redis.Config{}).Doctor(t.Context())
@@ -22,7 +22,7 @@ func findings(t testing.TB, client goredis.UniversalClient) map[string]checkpoin
 	last := checkpoint.Danger
 	for _, f := range list {
 		if f.Severity > last {
-			t.Errorf("rule: the gravest comes first\n got: %v after %v", f.Severity, last)
+			t.Errorf("rule: the most severe finding comes first\n got: %v after %v", f.Severity, last)
 		}
 		if f.Cost == "" || f.Value == "" || f.Severity > checkpoint.Note && f.Advice == "" {
 			t.Errorf("rule: a finding has a value, a cost and an advice\n got: %+v", f)
@@ -120,7 +120,7 @@ func TestDoctor_OfNoServer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := store.Doctor(ctx)
-	wantError(t, "a context that has ended ends the doctor's visit", err, context.Canceled)
+	wantError(t, "Doctor returns if its context has ended", err, context.Canceled)
 	store.Close()
 	_, err = store.Doctor(t.Context())
 	wantError(t, "a closed store is not examined", err, checkpoint.ErrClosed)
@@ -152,7 +152,7 @@ func TestDoctor_RightsOfTheStore(t *testing.T) {
 	s.do(t, "acl", "setuser", "service", "+info", "+config|get")
 	found = findings(t, client)
 	if f, there := found["version"]; !there || f.Severity != checkpoint.Good || found["INFO"].Subject != "" || found["CONFIG"].Subject != "" {
-		t.Errorf("rule: with the rights for the doctor everything is looked at\n got: %+v", found)
+		t.Errorf("rule: with the rights for the doctor all settings are read\n got: %+v", found)
 	}
 	s.do(t, "acl", "setuser", "service", "-time")
 	if f := findings(t, client)["TIME"]; f.Severity != checkpoint.Danger {

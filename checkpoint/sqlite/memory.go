@@ -19,7 +19,7 @@ var memorySchema string
 // creates the tables if they are missing. Its clock is Config.Now. It gives the guarantees of the
 // Store, and is usable until the Store is closed.
 //
-// A search finds words through an index (FTS5). It compares conditions with each item below the
+// A search finds words through an index (FTS5). Conditions are compared with each item below the
 // prefix.
 func (s *Store) Memory(ctx context.Context) (memory.Store, error) {
 	err := s.submit(ctx, func(w *writer) error {
@@ -35,7 +35,7 @@ func (s *Store) Memory(ctx context.Context) (memory.Store, error) {
 // memories is a Store as a memory.Table.
 type memories struct{ *Store }
 
-// memoryColumns are those that scanMemory reads.
+// memoryColumns are the columns that scanMemory reads.
 const memoryColumns = "m.version, m.ns, m.key, m.value, m.created, m.updated, m.expires, m.refresh, m.write"
 
 // sweepAtOnce is how many rows that have expired one write removes.
@@ -47,7 +47,7 @@ func (m memories) Write(ctx context.Context, w memory.Write) ([]memory.Item, err
 		rows    []memory.Item
 		refusal error
 	}
-	var got result // the writer's until submit returns nil
+	var got result // owned by the writer until submit returns nil
 	err := m.submit(ctx, func(wr *writer) (err error) {
 		got.rows, err = wr.remember(w)
 		if got.refusal = nil; errors.Is(err, memory.ErrConflict) {
@@ -196,7 +196,7 @@ func (m memories) Read(ctx context.Context, namespace []string, key string) (ite
 	return item, found, err
 }
 
-// Scan implements memory.Table. It narrows by words; values are compared above it.
+// Scan implements memory.Table. It selects by words; package memory compares the values.
 func (m memories) Scan(ctx context.Context, s memory.Scan) (list []memory.Item, more bool, err error) {
 	text := "SELECT " + memoryColumns + " FROM memories m WHERE (m.ns, m.key) > (?, ?) AND (m.expires = 0 OR m.expires > ?)"
 	args := []any{[]byte(s.After.Namespace), []byte(s.After.Key), m.now().UnixMicro()}

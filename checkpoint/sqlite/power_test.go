@@ -29,7 +29,7 @@ func TestPower_Cut(t *testing.T) {
 	path := filepath.Join(dir, "threads.db")
 	s := mustOpen(t, path)
 	var acked []ack
-	var size []int // of the log, when that many commits were acknowledged
+	var size []int // of the log after each number of acknowledged commits
 	for seq := uint64(1); seq <= commits; seq++ {
 		size = append(size, len(read(t, path+"-wal")))
 		c := link("thread", seq, fmt.Sprint("commit ", seq))
@@ -46,7 +46,7 @@ func TestPower_Cut(t *testing.T) {
 		n := 1 + rand.IntN(commits-1) // acknowledged before the cut
 		at := size[n] + rand.IntN(size[n+1]-size[n])
 		left := bytes.Clone(log[:at])
-		if rand.IntN(2) == 0 { // the file was longer already, but not what is in it
+		if rand.IntN(2) == 0 { // the log was longer before, with other bytes at its end
 			left = append(left, make([]byte, size[n+1]-at)...)
 			garble(left[at:])
 		}
@@ -59,7 +59,7 @@ func TestPower_Cut(t *testing.T) {
 		after := mustOpen(t, cut)
 		checkChain(t, after, "thread", acked[:n])
 		if head := headOf(t, after, "thread"); head != uint64(n) {
-			t.Errorf("rule: after a power cut a thread is as it was acknowledged\n got: head %d\nwant: %d", head, n)
+			t.Errorf("rule: after a power cut a thread has its acknowledged commits\n got: head %d\nwant: %d", head, n)
 		}
 		if err := after.Close(); err != nil {
 			t.Fatal(err)

@@ -191,8 +191,8 @@ func (s *Store) start(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// creating is locked while a file is created. Closing its descriptor would release the locks that
-// another Open of this process already has on it.
+// creating is locked while a file is created. Closing a descriptor of a file releases all locks
+// that this process has on the file, also those of another Open.
 var creating sync.Mutex
 
 // createFile creates a missing file and its directories, readable by the owner only, and returns

@@ -14,9 +14,9 @@ import (
 	"github.com/weftrun/weft/checkpoint/sqlite"
 )
 
-// old returns a copy of a file that the release with a layout wrote: the threads "a" and
-// "b:é" and the namespace "sub" of the first, five commits and one entry each. That of layout
-// 2 also has leases of the threads "b:é" and "leased", in which nothing else is.
+// old returns a copy of a file that the release with a layout wrote. It has the threads "a" and
+// "b:é", and the namespace "sub" of "a", each with five commits and one entry. The file of layout 2
+// also has leases of the threads "b:é" and "leased"; "leased" has no commits.
 func old(t *testing.T, layout int) (path string) {
 	path = filepath.Join(t.TempDir(), "threads.db")
 	if err := os.WriteFile(path, read(t, fmt.Sprintf("testdata/layout%d.db", layout)), 0o600); err != nil {
@@ -33,7 +33,7 @@ var oldKeys = []checkpoint.Key{{Thread: "a"}, {Thread: "a", Namespace: "sub"}, {
 func TestOlderLayout_Opens(t *testing.T) {
 	for _, layout := range layouts {
 		path := old(t, layout)
-		for range 2 { // when it is brought up to date, and when it is
+		for range 2 { // with the upgrade, and after it
 			s := mustOpen(t, path)
 			for _, k := range oldKeys {
 				checkOld(t, s, k)
@@ -120,7 +120,7 @@ func doAll(t *testing.T, s *sqlite.Store) {
 		seqs = append(seqs, snap.Seq)
 	}
 	if fmt.Sprint(seqs) != "[9 5 4 3]" {
-		t.Errorf("rule: an older file learns all that is new\n got: commits %v\nwant: [9 5 4 3]", seqs)
+		t.Errorf("rule: an older file supports every feature after its upgrade\n got: commits %v\nwant: [9 5 4 3]", seqs)
 	}
 }
 
@@ -138,7 +138,7 @@ func manyOpen(t *testing.T, path string) {
 		wg.Go(func() {
 			s, err := sqlite.Open(t.Context(), path)
 			if err != nil {
-				t.Errorf("rule: a file may be brought up to date by many at once\n got: %v\nwant: no error", err)
+				t.Errorf("rule: many may upgrade a file at once\n got: %v\nwant: no error", err)
 				return
 			}
 			s.Close()

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// goName is a name in a page: a folder of this module, an identifier, and perhaps a field or a method.
+// goName matches a Go name in a page: a folder, an identifier, and optionally a field or a method.
 var goName = regexp.MustCompile("`([a-z]+(?:/[a-z]+)*)\\.([A-Z]\\w*)(?:\\.([A-Z]\\w*))?`")
 
 func TestNamesPage_NamesExist(t *testing.T) {
@@ -41,11 +41,11 @@ func TestNamesPage_NamesExist(t *testing.T) {
 		}
 	}
 	if found < 50 {
-		t.Errorf("found %d names in docs/names.md: is it still written as the test reads it?", found)
+		t.Errorf("found %d names in docs/names.md: the test may not read its form", found)
 	}
 }
 
-// foreign are the names of one concept in the four systems that the founding documents compare.
+// foreign are the names that four other systems use for the concepts of docs/names.md.
 const foreign = "thread_id, threadId, session_id, conversation turn, `process()` cycle, `traceId`, execution loop, invocation, `AgentState`, `AgentState.data`, " +
 	"state channels, message list, `capability_context_data`, `stepOutputs`, a channel with a reducer, `ExecutionPlan`, `PlannedStep`, `todoList`, `TodoItem`, " +
 	"approval interrupt, `approved_payload`, suspension, `HITLFeedback`, `interrupt`, `Command(resume=…)`, `agent_control`, valves, slash commands, `ThreadConfig`, " +
@@ -59,7 +59,7 @@ func TestNamesPage_HasEachForeignName(t *testing.T) {
 	page := docs["docs/names.md"]
 	for name := range strings.SplitSeq(foreign, ", ") {
 		if !strings.Contains(page, name) {
-			t.Errorf("docs/names.md does not say what %s is here", name)
+			t.Errorf("docs/names.md has no row for %s", name)
 		}
 	}
 }

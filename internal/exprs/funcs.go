@@ -9,7 +9,7 @@ import (
 // function is a function without a closure.
 type function struct {
 	params []param
-	least  int  // arguments
+	least  int  // the fewest arguments
 	more   bool // the last parameter may repeat
 	cost   cost
 	result func(args []Type) Type
@@ -19,7 +19,7 @@ type function struct {
 // param returns the parameter of argument i.
 func (f *function) param(i int) param { return f.params[min(i, len(f.params)-1)] }
 
-// param is what a parameter takes, in words for errors.
+// param names the values that a parameter takes, in the words of errors.
 type param string
 
 const (
@@ -36,7 +36,7 @@ const (
 	scalar     param = "a number or a string"
 )
 
-// kindsOf has the kinds of values that a parameter takes. It has no anything.
+// kindsOf has the kinds of each param, except anything, which takes all.
 var kindsOf = map[param][]Kind{
 	text: {StringKind}, integer: {IntKind}, aNumber: {IntKind, NumberKind}, aList: {ListKind}, listOrNil: {ListKind, NilKind},
 	aMap: {MapKind}, numberList: {IntKind, NumberKind, ListKind, NilKind}, sized: {ListKind, MapKind, StringKind},
@@ -59,7 +59,7 @@ func (p param) takesValue(v any) bool {
 	return false
 }
 
-// cost is what the arguments of a function cost.
+// cost is how the cost of a call depends on its arguments.
 type cost uint8
 
 const (
@@ -100,7 +100,7 @@ func isFunction(name string) bool {
 	return is || isLoop
 }
 
-// gives returns the result of a function that is always of type t.
+// gives returns the function.result of a function whose results are always of type t.
 func gives(t Type) func([]Type) Type { return func([]Type) Type { return t } }
 
 func sameAsFirst(args []Type) Type { return args[0] }

@@ -21,8 +21,8 @@ import (
 //go:embed testdata/*.json
 var recorded embed.FS
 
-// recording is what a golden store holds, as read by the code that wrote it. The threads are
-// the plain ones; the sealed ones hold the same.
+// recording is the content of a golden store, as the code that wrote it read it. It has the plain
+// threads; the sealed threads have the same content.
 type recording struct {
 	Threads map[string]storedThread `json:"threads"`
 	Records records                 `json:"records"`
@@ -64,7 +64,7 @@ func Test(t *testing.T, kind string, open func(t *testing.T, file []byte) Stored
 	}
 }
 
-// keep writes a new golden file. One that exists never changes.
+// keep writes a new golden file. It never changes an existing file.
 func keep(t testing.TB, file string, data []byte) {
 	t.Helper()
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
@@ -75,7 +75,7 @@ func keep(t testing.TB, file string, data []byte) {
 	}
 }
 
-// record reads a store that was just written, and how its threads end in a copy.
+// record reads a new store, and finishes a copy of each thread to record its end.
 func record(ctx context.Context, s Stored) (r recording, err error) {
 	r.Threads = map[string]storedThread{}
 	for _, name := range names() {
@@ -130,8 +130,8 @@ func (s Stored) Check(t *testing.T, name string) {
 	})
 }
 
-// checkListing checks that a listing through a keyring that also reads plain values has all
-// threads, and that a store that can examine itself does.
+// checkListing lists the threads with a keyring that also reads plain values, and checks that none
+// is missing. If the store is an Examiner, Doctor must return findings.
 func (s Stored) checkListing(t *testing.T, want recording) {
 	t.Helper()
 	keys := Keys()
@@ -161,7 +161,7 @@ func (s Stored) checkListing(t *testing.T, want recording) {
 	}
 }
 
-// check checks one thread, what becomes of it elsewhere, and how it ends.
+// check checks one thread and its copies, and the end of each after it was finished.
 func check(t *testing.T, store checkpoint.Store, thread string, want storedThread) {
 	ctx := t.Context()
 	unchanged := func(what string, store checkpoint.Store, thread string) {

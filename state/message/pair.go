@@ -31,14 +31,14 @@ func Orphans(ms []Message) (calls, results []Ref) {
 	return p.unanswered(ms), p.orphans
 }
 
-// pairing is what belongs together in a conversation.
+// pairing matches the calls and the results of a conversation.
 type pairing struct {
 	pairs   []Pair
 	byID    map[string]int // call id → the last pair with it
 	orphans []Ref          // results without a call
-	again   []Ref          // results for a call that has one
-	twice   []Ref          // calls whose id an earlier call has
-	parent  []int          // groups of messages with common calls, as a forest; a root is the first of its group
+	again   []Ref          // results for a call that already has a result
+	twice   []Ref          // calls with the id of an earlier call
+	parent  []int          // a forest of groups of messages with common calls; a root is the first message of its group
 }
 
 func pair(ms []Message) *pairing {

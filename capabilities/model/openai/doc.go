@@ -25,6 +25,7 @@
 // # Tolerated differences of servers
 //
 // IDs of calls that are missing, repeated, or all at index 0; IDs longer than OpenAI accepts (a
-// hash is sent); no finish reason before the end of the stream; an answer that continues after it;
+// hash is sent); no finish reason before the end of the stream; an answer that continues after its
+// finish reason;
 // an "error": null.
 package openai
