@@ -1,0 +1,301 @@
+package temporal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	sdk "go.temporal.io/sdk/temporal"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/eventlog"
+)
+
+// The types of errors with which activities end. Temporal tries again unless they are final.
+const (
+	typeNotDeployed = "not deployed"
+	typeBusy        = "busy"  // another owner has the thread, or the store is not available
+	typeStale       = "stale" // final: the step is not due, so plan again
+)
+
+// activities are the functions of a worker.
+type activities struct {
+	cfg    WorkerConfig
+	graphs map[string][]graph.Untyped // by name
+	stopOf func(ctx context.Context, workflow, run string) (stopReply, error)
+}
+
+// slow is how long a commit takes that is not made as a local activity.
+const slow = 500 * time.Millisecond
+
+// graph returns the graph for a program. A graph with another program is taken when the others
+// have had their time.
+func (a *activities) graph(ctx context.Context, name, program string) (graph.Untyped, error) {
+	all := a.graphs[name]
+	for _, g := range all {
+		if g.Program() == program || program == "" {
+			return g, nil
+		}
+	}
+	info := activity.GetInfo(ctx)
+	waited := time.Since(info.ScheduledTime)
+	if len(all) > 0 && !info.IsLocalActivity && waited >= a.cfg.TakeOver {
+		return all[len(all)-1], nil
+	}
+	return nil, a.notDeployed(ctx, fmt.Errorf("graph %q has no program %s on this worker", name, program))
+}
+
+// notDeployed returns an ErrNotDeployed that is tried again, soon at first. A local activity is
+// final: an ordinary one follows, which other workers may take.
+func (a *activities) notDeployed(ctx context.Context, cause error) error {
+	info := activity.GetInfo(ctx)
+	if info.IsLocalActivity {
+		return sdk.NewNonRetryableApplicationError(ErrNotDeployed.Error()+": "+cut(cause.Error()), typeNotDeployed, nil)
+	}
+	return sdk.NewApplicationErrorWithOptions(ErrNotDeployed.Error()+": "+cut(cause.Error()), typeNotDeployed,
+		sdk.ApplicationErrorOptions{NextRetryDelay: min(time.Second*time.Duration(info.Attempt), 10*time.Second)})
+}
+
+// again returns the error with which Temporal tries the activity again, if err is one that passes;
+// else nil.
+func (a *activities) again(ctx context.Context, err error) error {
+	var busy *checkpoint.BusyError
+	var node *graph.NodeError
+	switch {
+	case errors.As(err, &busy):
+		return sdk.NewApplicationErrorWithOptions(cut(err.Error()), typeBusy,
+			sdk.ApplicationErrorOptions{NextRetryDelay: min(max(busy.Remaining, 20*time.Millisecond), time.Second)})
+	case errors.As(err, &node) && !errors.Is(err, graph.ErrProgram):
+		return nil
+	case errors.Is(err, graph.ErrProgram):
+		return a.notDeployed(ctx, err)
+	case errors.Is(err, checkpoint.ErrUnavailable), errors.Is(err, checkpoint.ErrBusy), errors.Is(err, checkpoint.ErrUnknownOutcome),
+		errors.Is(err, checkpoint.ErrClosed), errors.Is(err, checkpoint.ErrConflict) && !errors.Is(err, graph.ErrStale):
+		return sdk.NewApplicationError(cut(err.Error()), typeBusy)
+	}
+	return nil
+}
+
+// ownerOf is the owner of the leases of a run. The worker that goes on with the run takes the
+// thread over from it, and from no other.
+func ownerOf(run string) string { return "weft.Turn " + run }
+
+// hold calls do with the lease that a run is to acquire. If the run has the thread already, through
+// a worker before, do is called again to take it over.
+func (a *activities) hold(run string, do func(checkpoint.HoldOptions) error) error {
+	o := checkpoint.HoldOptions{TTL: a.cfg.LeaseTTL, Owner: ownerOf(run)}
+	err := do(o)
+	var busy *checkpoint.BusyError
+	if errors.As(err, &busy) && ownsLease(busy.Owner, run) {
+		o.Policy = checkpoint.TakeOver
+		err = do(o)
+	}
+	return err
+}
+
+// ownsLease reports whether an owner is that of a run: its name alone, with a part of a driven
+// stretch, or with the machine and the process.
+func ownsLease(owner, run string) bool {
+	rest, ok := cutPrefix(owner, ownerOf(run))
+	return ok && (rest == "" || rest[0] == ' ' || rest[0] == '.')
+}
+
+func cutPrefix(s, prefix string) (string, bool) {
+	if len(s) < len(prefix) || s[:len(prefix)] != prefix {
+		return "", false
+	}
+	return s[len(prefix):], true
+}
+
+// endOf returns how a run ended.
+func endOf[S any](res graph.Result[S], err error) *end {
+	e := &end{Status: res.Status, Checkpoint: res.Checkpoint, Steps: res.Steps, Starved: res.Starved, Drained: res.Drained}
+	if err != nil {
+		e.Status, e.Failure = graph.Failed, failureOf(err)
+	}
+	e.Questions = questionsOf(res.Interrupts)
+	for _, in := range res.Interrupts {
+		if in.Kind != "question" {
+			e.Pauses = append(e.Pauses, pause{in.Kind, in.Namespace, in.Node, in.Task})
+		}
+	}
+	return e
+}
+
+// questionsOf returns the first open questions as a workflow knows them.
+func questionsOf(open []graph.Interrupt) (all []question) {
+	for _, in := range open {
+		if in.Kind != "question" || len(all) == mostQuestions {
+			continue
+		}
+		var schema struct {
+			Type any `json:"type"`
+		}
+		q := question{ID: in.ID}
+		if in.Action == nil && json.Unmarshal(in.Schema, &schema) == nil {
+			q.Type, _ = schema.Type.(string)
+		}
+		all = append(all, q)
+	}
+	return all
+}
+
+// planOf returns a plan as it travels. err is the error beside it.
+func (a *activities) planOf(ctx context.Context, p graph.Plan, err error) (*plan, error) {
+	switch again := a.again(ctx, err); {
+	case err == nil:
+	case again != nil:
+		return nil, again
+	case errors.Is(err, graph.ErrStale), errors.Is(err, graph.ErrUnfinished), errors.Is(err, graph.ErrUnknownTask):
+		return nil, sdk.NewNonRetryableApplicationError(cut(err.Error()), typeStale, nil)
+	}
+	out := &plan{Step: refOf(p.ID), Turn: p.Turn, Number: p.Step, Steps: p.Steps}
+	if p.Status != graph.Pending || err != nil {
+		out.End = endOf(graph.Result[struct{}]{Status: p.Status, Checkpoint: p.ID.Checkpoint, Steps: p.Steps, Starved: p.Starved, Interrupts: p.Interrupts}, err)
+		return out, nil
+	}
+	for _, t := range p.Due() {
+		n := slices.IndexFunc(out.Tasks, func(g tasks) bool { return g.Node == t.Node })
+		if n < 0 {
+			g := tasks{Node: t.Node, Queue: t.TaskQueue, Parallel: t.Parallel}
+			if t.Timeout > 0 { // the core keeps to it; this bounds what goes wrong around it
+				g.Longest = time.Duration(max(1, t.Attempts))*(t.Timeout+2*time.Minute) + a.cfg.Grace
+			}
+			out.Tasks, n = append(out.Tasks, g), len(out.Tasks)
+		}
+		out.Tasks[n].IDs = append(out.Tasks[n].IDs, t.ID)
+	}
+	return out, nil
+}
+
+// plan plans the step that is due. With answers it stores them.
+func (a *activities) plan(ctx context.Context, q planRequest) (*plan, error) {
+	thread := threadOf(activity.GetInfo(ctx).WorkflowExecution.ID, q.Graph)
+	g, err := a.graph(ctx, q.Graph, q.Step.Program)
+	if err != nil {
+		return nil, err
+	}
+	b := a.watch(ctx, thread, rootRun(q.Step.Run), 1)
+	defer b.close(false)
+	return a.planStep(b.ctx, g, thread, q, b, nil)
+}
+
+// planStep plans a step in the lease of its run. at, if it is not nil, is the commit that the thread
+// must be at.
+func (a *activities) planStep(ctx context.Context, g graph.Untyped, thread string, q planRequest, b *beat, at *uint64) (*plan, error) {
+	request := graph.PlanRequest{Thread: thread, Run: q.Step.Run, MaxSteps: q.Step.MaxSteps, If: at, By: q.By, Events: b.events(), Reader: b.reader()}
+	if q.Answers != nil {
+		request.Answers = *q.Answers
+	}
+	var p graph.Plan
+	err := a.hold(rootRun(q.Step.Run), func(o checkpoint.HoldOptions) (err error) {
+		request.Lease = o
+		p, err = g.Plan(ctx, request)
+		return err
+	})
+	out, retry := a.planOf(ctx, p, err)
+	if q.Answers != nil && out != nil && out.End != nil {
+		_ = g.Release(ctx, p.ID) // no workflow has it
+	}
+	return out, retry
+}
+
+// rootRun returns the run of a stretch that is driven.
+func rootRun(run string) string {
+	for i := range len(run) {
+		if run[i] == '.' {
+			return run[:i]
+		}
+	}
+	return run
+}
+
+// task runs a task.
+func (a *activities) task(ctx context.Context, q taskRequest) (*taskResult, error) {
+	thread := threadOf(activity.GetInfo(ctx).WorkflowExecution.ID, q.Graph)
+	g, err := a.graph(ctx, q.Graph, q.Step.Program)
+	if err != nil {
+		return nil, err
+	}
+	b := a.watch(ctx, thread, rootRun(q.Step.Run), int(activity.GetInfo(ctx).Attempt))
+	defer b.close(false)
+	res, err := g.RunTask(graph.WithGrace(b.ctx, a.cfg.Grace), graph.TaskRequest{Step: q.Step.step(thread), Task: q.Task, Events: b.events(), Reader: b.reader()})
+	switch again := a.again(ctx, err); {
+	case err == nil:
+		return &taskResult{End: res.End}, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case again != nil:
+		return nil, again
+	case errors.Is(err, graph.ErrStale), errors.Is(err, graph.ErrUnknownTask), errors.Is(err, checkpoint.ErrFenced):
+		return &taskResult{Stale: true}, nil
+	}
+	return nil, err
+}
+
+// commit commits a step and returns the next plan.
+func (a *activities) commit(ctx context.Context, q commitRequest) (*plan, error) {
+	thread := threadOf(activity.GetInfo(ctx).WorkflowExecution.ID, q.Graph)
+	g, err := a.graph(ctx, q.Graph, q.Step.Program)
+	if err != nil {
+		return nil, err
+	}
+	b := a.watch(ctx, thread, rootRun(q.Step.Run), 1)
+	defer b.close(false)
+	began := time.Now()
+	p, err := g.Commit(b.ctx, graph.CommitRequest{Step: q.Step.step(thread), Events: b.events(), Reader: b.reader()})
+	out, err := a.planOf(ctx, p, err)
+	if err == nil {
+		out.Slow = time.Since(began) > slow
+	}
+	return out, err
+}
+
+// release releases the lease of a run that has ended.
+func (a *activities) release(ctx context.Context, q commitRequest) error {
+	thread := threadOf(activity.GetInfo(ctx).WorkflowExecution.ID, q.Graph)
+	g, err := a.graph(ctx, q.Graph, "")
+	if err != nil {
+		return err
+	}
+	if err := g.Release(ctx, q.Step.step(thread)); err != nil {
+		return err
+	}
+	if a.cfg.Bus != nil && q.End {
+		a.report(thread, eventlog.Log{Bus: a.cfg.Bus}.Publish(ctx, thread, eventlog.Batch{Run: rootRun(q.Step.Run), End: true}))
+	}
+	return nil
+}
+
+// edit writes fields of a thread.
+func (a *activities) edit(ctx context.Context, q editRequest) (*editResult, error) {
+	thread := threadOf(activity.GetInfo(ctx).WorkflowExecution.ID, q.Graph)
+	g, err := a.graph(ctx, q.Graph, "")
+	if err != nil {
+		return nil, err
+	}
+	var res graph.Result[json.RawMessage]
+	err = a.hold(q.Run, func(o checkpoint.HoldOptions) (err error) {
+		res, err = g.Patch(ctx, q.Fields, graph.RunOptions{Thread: thread, By: q.By, Lease: o})
+		return err
+	})
+	if again := a.again(ctx, err); again != nil {
+		return nil, again
+	}
+	if err != nil {
+		return &editResult{Failure: failureOf(err)}, nil
+	}
+	return &editResult{Checkpoint: res.Checkpoint}, nil
+}
+
+// report logs an error of the bus.
+func (a *activities) report(thread string, err error) {
+	if err != nil {
+		a.cfg.Logger.Warn("weft: events are lost", "thread", thread, "error", err)
+	}
+}

@@ -1,0 +1,228 @@
+package temporal
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	sdk "go.temporal.io/sdk/temporal"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/topic"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/eventlog"
+)
+
+// ClientConfig is how a client has its runs carried out.
+type ClientConfig struct {
+	// Store is that of the graph and of the workers.
+	Store checkpoint.Store
+	// Queue is the task queue of the workers; "" means DefaultQueue.
+	Queue string
+	// Mode is what an activity is; "" means Segments.
+	Mode Mode
+	// Bus carries the events from the workers; nil means that a reader gets the last one alone.
+	Bus topic.Bus
+	// Wait is how long a workflow waits for answers; 0 means 7 days. After that it ends, and the
+	// thread stays as it is: an answer starts another workflow.
+	Wait time.Duration
+	// Heartbeat is how long an activity may go without a sign of life before another worker goes
+	// on with it; 0 means 1.5 seconds. A longer time spares busy machines, and adds to each
+	// recovery.
+	Heartbeat time.Duration
+	// Longest bounds one activity, and so one segment; 0 means 7 days.
+	Longest time.Duration
+	// TaskTimeout is how long a workflow waits for a worker that died while it decided on the next
+	// activity; 0 means 2 seconds.
+	TaskTimeout time.Duration
+	// SearchAttributes sets GraphAttribute, StatusAttribute, InterruptedAttribute and OwnerAttribute.
+	// The namespace must have them.
+	SearchAttributes bool
+}
+
+// Client is a graph whose runs are carried out by workers. What reads a thread, and Patch, goes to
+// the store at once. It is safe for concurrent use.
+type Client struct {
+	graph.Untyped
+	cfg ClientConfig
+	port
+}
+
+// port is what a Client needs of Temporal.
+type port interface {
+	// run has a job carried out and returns how it ended; the workflow is begun if there is none.
+	run(ctx context.Context, in turnInput, j job) (*end, error)
+	// await waits for the end of a run that moved.
+	await(ctx context.Context, id, run string) (*end, error)
+	signal(ctx context.Context, id, name string, q StopRequest) error
+}
+
+// NewClient returns a client for a graph.
+func NewClient(c client.Client, g graph.Untyped, cfg ClientConfig) (*Client, error) {
+	return newClient(g, cfg, &server{c, cfg})
+}
+
+func newClient(g graph.Untyped, cfg ClientConfig, p port) (*Client, error) {
+	var errs []error
+	if g == nil || g.Name() == "" {
+		errs = append(errs, fmt.Errorf("%w: the graph must be compiled (got %v)", ErrConfig, g))
+	}
+	if cfg.Store == nil {
+		errs = append(errs, fmt.Errorf("%w: Store must be that of the graph (got nil)", ErrConfig))
+	}
+	if cfg.Mode != "" && cfg.Mode != Segments && cfg.Mode != Nodes {
+		errs = append(errs, fmt.Errorf("%w: Mode must be %q or %q (got %q)", ErrConfig, Segments, Nodes, cfg.Mode))
+	}
+	if cfg.Wait < 0 || cfg.Heartbeat < 0 || cfg.Longest < 0 || cfg.TaskTimeout < 0 {
+		errs = append(errs, fmt.Errorf("%w: times must not be negative (got %v, %v, %v, %v)", ErrConfig, cfg.Wait, cfg.Heartbeat, cfg.Longest, cfg.TaskTimeout))
+	}
+	return &Client{Untyped: g, cfg: cfg, port: p}, errors.Join(errs...)
+}
+
+// newRun returns an id of a run. It is short, since each activity carries it.
+func newRun() string { return strings.ToLower(rand.Text()[:20]) }
+
+// input returns the argument of the workflow of a thread.
+func (c *Client) input(thread, by string) turnInput {
+	const week = 7 * 24 * time.Hour
+	return turnInput{Graph: c.Name(), Thread: thread, Mode: c.cfg.Mode, Wait: cmp.Or(c.cfg.Wait, week), By: by,
+		Heartbeat: cmp.Or(c.cfg.Heartbeat, 1500*time.Millisecond), Longest: cmp.Or(c.cfg.Longest, week), Search: c.cfg.SearchAttributes}
+}
+
+// Invoke implements [graph.Untyped]. The run goes on if this process dies.
+func (c *Client) Invoke(ctx context.Context, input json.RawMessage, o graph.RunOptions) (graph.Result[json.RawMessage], error) {
+	return c.begin(ctx, input, graph.Answers{}, o).perform()
+}
+
+// Resume implements [graph.Untyped].
+func (c *Client) Resume(ctx context.Context, a graph.Answers, o graph.RunOptions) (graph.Result[json.RawMessage], error) {
+	return c.begin(ctx, nil, a, o).perform()
+}
+
+// Start implements [graph.Untyped].
+func (c *Client) Start(ctx context.Context, input json.RawMessage, o graph.RunOptions) *graph.Handle[json.RawMessage] {
+	return c.begin(ctx, input, graph.Answers{}, o).start()
+}
+
+// StartResume implements [graph.Untyped].
+func (c *Client) StartResume(ctx context.Context, a graph.Answers, o graph.RunOptions) *graph.Handle[json.RawMessage] {
+	return c.begin(ctx, nil, a, o).start()
+}
+
+// begin returns a run that has not begun. A nil input goes on with the thread.
+func (c *Client) begin(ctx context.Context, input json.RawMessage, a graph.Answers, o graph.RunOptions) *run {
+	r := &run{client: c, id: newRun(), ctx: ctx, o: o, finished: make(chan struct{})}
+	r.request = graph.PlanRequest{Thread: o.Thread, Run: r.id, Input: input, Answers: a, Namespace: o.Namespace, At: o.At, If: o.If,
+		OnOpenQuestions: o.OnOpenQuestions, MaxSteps: o.MaxSteps, By: o.By, Via: o.Via, Metadata: o.Metadata, Lease: o.Lease}
+	r.request.Lease.Owner = ownerOf(r.id)
+	return r
+}
+
+// log returns the event logs; its Bus is nil where there is none.
+func (c *Client) log() eventlog.Log { return eventlog.Log{Bus: c.cfg.Bus} }
+
+// server is the port to a Temporal server.
+type server struct {
+	client client.Client
+	cfg    ClientConfig
+}
+
+// mostTries is how often a run is offered to a workflow that ends in this moment.
+const mostTries = 20
+
+func (s *server) run(ctx context.Context, in turnInput, j job) (*end, error) {
+	id := workflowID(in.Graph, in.Thread)
+	for try := 1; ; try++ {
+		start := s.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
+			ID: id, TaskQueue: cmp.Or(s.cfg.Queue, DefaultQueue),
+			WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+			WorkflowTaskTimeout:      cmp.Or(s.cfg.TaskTimeout, 2*time.Second),
+		}, TurnWorkflow, in)
+		h, err := s.client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+			StartWorkflowOperation: start,
+			UpdateOptions: client.UpdateWorkflowOptions{UpdateID: j.Step.Run, WorkflowID: id, UpdateName: runUpdate,
+				WaitForStage: client.WorkflowUpdateStageAccepted, Args: []any{j}},
+		})
+		var e *end
+		if err == nil {
+			err = h.Get(ctx, &e)
+		}
+		switch {
+		case err == nil:
+			return e, nil
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case !ends(err) || try == mostTries:
+			return nil, fmt.Errorf("temporal: workflow %q: %w", id, err)
+		}
+		if e, err := s.result(ctx, id, j.Step.Run); err == nil {
+			return e, nil // it has run, and the reply was lost
+		}
+		select {
+		case <-time.After(time.Duration(try) * 10 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// ends reports whether an update failed because the workflow ended.
+func ends(err error) bool {
+	var notFound *serviceerror.NotFound
+	var notReady *serviceerror.WorkflowNotReady
+	var failed *serviceerror.FailedPrecondition
+	var aborted *serviceerror.Aborted
+	var app *sdk.ApplicationError
+	return errors.As(err, &notFound) || errors.As(err, &notReady) || errors.As(err, &failed) || errors.As(err, &aborted) ||
+		errors.As(err, &app) && app.Type() == "AcceptedUpdateCompletedWorkflow"
+}
+
+func (s *server) await(ctx context.Context, id, run string) (*end, error) {
+	h, err := s.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: id, UpdateName: awaitUpdate,
+		WaitForStage: client.WorkflowUpdateStageAccepted, Args: []any{run}})
+	var e *end
+	if err == nil {
+		err = h.Get(ctx, &e)
+	}
+	switch {
+	case err == nil:
+		return e, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	if e, fromResult := s.result(ctx, id, run); fromResult == nil {
+		return e, nil
+	}
+	return nil, fmt.Errorf("temporal: workflow %q: %w", id, err)
+}
+
+// result returns the end of a run that was the last of a workflow which has ended.
+func (s *server) result(ctx context.Context, id, run string) (*end, error) {
+	d, err := s.client.DescribeWorkflowExecution(ctx, id, "")
+	if err != nil {
+		return nil, err
+	}
+	if d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return nil, ErrEnded
+	}
+	var e *end
+	if err := s.client.GetWorkflow(ctx, id, "").Get(ctx, &e); err != nil {
+		return nil, err
+	}
+	if e == nil || e.Run != run {
+		return nil, ErrEnded
+	}
+	return e, nil
+}
+
+func (s *server) signal(ctx context.Context, id, name string, q StopRequest) error {
+	return s.client.SignalWorkflow(ctx, id, "", name, q)
+}

@@ -1,0 +1,205 @@
+package temporal
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	sdk "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// mostTasks is how many activities of a step are in flight: a server refuses 2,000.
+const mostTasks = 200
+
+// segment runs the thread up to the next question, limit or end, or to a step that is to be driven.
+func (t *turn) segment(ctx workflow.Context) (*end, error) {
+	j := t.now
+	j.Attempt++
+	var res segmentResult
+	held, halt := workflow.WithCancel(t.activity(ctx, fmt.Sprintf("segment/%s/%d", j.Step.Run, j.Attempt), 0))
+	t.halt = halt
+	err := workflow.ExecuteActivity(held, segmentActivity, segmentRequest{t.in.Graph, *j}).Get(ctx, &res)
+	t.halt = nil
+	switch {
+	case sdk.IsCanceledError(err):
+		return nil, nil // before a worker had it; work does what it was cancelled for
+	case err != nil:
+		return nil, err
+	}
+	j.Steps += res.Steps
+	if res.End != nil {
+		if res.End.Steps = j.Steps; t.stop.Kind == stopCancel && res.End.Status == graph.Failed {
+			res.End.Failure = t.cancelled().Failure
+		}
+		return res.End, nil
+	}
+	if res.Plan != nil {
+		t.plan, j.Planned = res.Plan, true
+		j.Driven++
+	}
+	return nil, nil
+}
+
+// drive runs one step, task by task, and commits it.
+func (t *turn) drive(ctx workflow.Context) (*end, error) {
+	j := t.now
+	if t.plan == nil {
+		p, err := t.planned(ctx)
+		if err != nil {
+			return nil, err
+		}
+		t.plan = p
+	}
+	p := t.plan
+	if p.End != nil {
+		p.End.Steps = j.Steps + p.Steps
+		return t.release(ctx, p.End), nil
+	}
+	if t.in.Mode != Nodes && !p.hasQueue() { // the segment that goes on takes over the lease
+		j.Steps += p.Steps
+		t.plan, j.Planned = nil, false
+		return nil, nil
+	}
+	if done := t.runTasks(ctx, p); !done {
+		if t.stop.Kind == stopCancel {
+			return nil, nil // work ends the run
+		}
+		t.plan = nil
+		return nil, nil
+	}
+	next, err := t.commit(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	t.plan = next
+	return nil, nil
+}
+
+// hasQueue reports whether a task of the step names its queue.
+func (p *plan) hasQueue() bool {
+	for _, g := range p.Tasks {
+		if g.Queue != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// driven returns the step of a run with the id that it has for the driver of the core: a stretch
+// that is driven after segments or an edit is a run of its own there.
+func (j *job) driven() stepRef {
+	s := j.Step
+	if j.Driven > 0 {
+		s.Run = fmt.Sprintf("%s.%d", j.Step.Run, j.Driven)
+	}
+	return s
+}
+
+// planned plans the step that is due.
+func (t *turn) planned(ctx workflow.Context) (*plan, error) {
+	var p plan
+	j := t.now
+	j.Planned = true
+	j.Attempt++
+	id := fmt.Sprintf("plan/%s/%d", j.Step.Run, j.Attempt)
+	err := workflow.ExecuteActivity(t.activity(ctx, id, 0), planActivity, planRequest{Graph: t.in.Graph, Step: j.driven()}).Get(ctx, &p)
+	return &p, err
+}
+
+// runTasks runs the due tasks of a step. It returns false if the step was cancelled, or is not due.
+func (t *turn) runTasks(ctx workflow.Context, p *plan) (done bool) {
+	held, abort := workflow.WithCancel(ctx)
+	defer abort()
+	t.abort = abort
+	defer func() { t.abort = nil }()
+	if t.stop.Kind == stopCancel {
+		abort()
+	}
+	selector, flying, stale, failed := workflow.NewSelector(ctx), 0, false, false
+	of := make([]int, len(p.Tasks)) // how many tasks of each node are in flight
+	at := make([]int, len(p.Tasks)) // how many were begun
+	begin := func() bool {
+		for g, group := range p.Tasks {
+			if at[g] == len(group.IDs) || group.Parallel > 0 && of[g] == group.Parallel {
+				continue
+			}
+			id := group.IDs[at[g]]
+			at[g]++
+			of[g]++
+			flying++
+			actx := t.activity(held, fmt.Sprintf("%d/%s/%d", p.Number, id, t.now.Driven+t.now.Attempt), group.Longest)
+			if group.Queue != "" {
+				actx = workflow.WithTaskQueue(actx, group.Queue)
+			}
+			request := taskRequest{Graph: t.in.Graph, Step: p.Step, Task: id, Attempt: t.now.Attempt}
+			selector.AddFuture(workflow.ExecuteActivity(actx, taskActivity, request), func(f workflow.Future) {
+				of[g]--
+				flying--
+				var res taskResult // decoding adds to what a value has, so each is a new one
+				err := f.Get(ctx, &res)
+				if stale = stale || res.Stale || err != nil && !failed; err != nil || res.End == graph.TaskFailed {
+					failed = true
+					abort() // the others
+				}
+				stale = stale && t.stop.Kind != stopCancel
+			})
+			return true
+		}
+		return false
+	}
+	for {
+		for flying < mostTasks && held.Err() == nil && begin() {
+		}
+		if flying == 0 {
+			break
+		}
+		selector.Select(ctx)
+	}
+	return t.stop.Kind != stopCancel && !stale
+}
+
+// commit commits a step, and returns the next one. It is a local activity unless commits are slow.
+func (t *turn) commit(ctx workflow.Context, p *plan) (*plan, error) {
+	request := commitRequest{Graph: t.in.Graph, Step: p.Step}
+	var next plan
+	err := t.quick(ctx, fmt.Sprintf("%d/commit/%d", p.Number, t.now.Driven+t.now.Attempt), p.Slow, commitActivity, request, &next)
+	var app *sdk.ApplicationError
+	if errors.As(err, &app) && app.Type() == typeStale {
+		return t.planned(ctx)
+	}
+	return &next, err
+}
+
+// quick runs an activity that takes milliseconds: as a local one, or as an ordinary one where that
+// fails, or slow is true.
+func (t *turn) quick(ctx workflow.Context, id string, slow bool, name string, request, result any) error {
+	if !slow {
+		local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+			StartToCloseTimeout: 2 * time.Second, ScheduleToCloseTimeout: 5 * time.Second,
+			RetryPolicy: &sdk.RetryPolicy{InitialInterval: 20 * time.Millisecond, BackoffCoefficient: 2, MaximumAttempts: 2},
+		})
+		err := workflow.ExecuteLocalActivity(local, name, request).Get(ctx, result)
+		var app *sdk.ApplicationError
+		if err == nil || errors.As(err, &app) && app.NonRetryable() && app.Type() != typeNotDeployed {
+			return err
+		}
+	}
+	return workflow.ExecuteActivity(t.activity(ctx, id, 0), name, request).Get(ctx, result)
+}
+
+// release releases the lease of a run that was driven, and returns its end.
+func (t *turn) release(ctx workflow.Context, e *end) *end {
+	j := t.now
+	request := commitRequest{Graph: t.in.Graph, Step: j.driven(), End: true}
+	if t.plan != nil {
+		request.Step = t.plan.Step
+	}
+	id := fmt.Sprintf("release/%s/%d", j.Step.Run, j.Attempt)
+	if err := t.quick(ctx, id, false, releaseActivity, request, nil); err != nil {
+		workflow.GetLogger(ctx).Warn("weft: the lease of the thread runs out by itself", "error", err)
+	}
+	return e
+}

@@ -1,0 +1,231 @@
+package temporal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/eventlog"
+)
+
+// segment goes on with a thread up to the next question, limit or end, or to a step that is to be
+// driven.
+func (a *activities) segment(ctx context.Context, q segmentRequest) (*segmentResult, error) {
+	info := activity.GetInfo(ctx)
+	thread, run := threadOf(info.WorkflowExecution.ID, q.Graph), q.Job.Step.Run
+	g, err := a.graph(ctx, q.Graph, q.Job.Step.Program)
+	if err != nil {
+		return nil, err
+	}
+	at, err := graph.Inspect(ctx, a.cfg.Store, checkpoint.Key{Thread: thread})
+	if err != nil {
+		if again := a.again(ctx, err); again != nil {
+			return nil, again
+		}
+		return &segmentResult{End: endOf(graph.Result[json.RawMessage]{}, err)}, nil
+	}
+	if e := before(at, q.Job); e != nil {
+		return &segmentResult{End: e}, nil
+	}
+	b := a.watch(ctx, thread, run, q.Job.Attempt-1+int(info.Attempt))
+	over := false
+	defer func() { b.close(over) }()
+	o := graph.RunOptions{Thread: thread, Durability: q.Job.Durability, StopAtTaskQueue: true, Grace: a.cfg.Grace, Drain: &b.drain}
+	if most := q.Job.Step.MaxSteps; most > 0 {
+		o.MaxSteps = max(1, most-q.Job.Steps)
+	}
+	res, err := a.resume(b, g, run, o)
+	switch {
+	case b.stop().Kind == stopCancel && ctx.Err() != nil && err != nil:
+		over = true
+		return &segmentResult{Steps: res.Steps, End: endOf(res, fmt.Errorf("%w: %w", context.Canceled, err))}, nil
+	case err != nil:
+		if again := a.again(ctx, err); again != nil {
+			return nil, again
+		}
+	case res.Status != graph.Pending:
+	case res.Drained == "": // a step with a task queue is due
+		return a.planAfter(b, g, thread, q, res)
+	case b.stop().Kind != stopDrain:
+		return &segmentResult{Steps: res.Steps}, nil // for an edit, or since this worker stops
+	}
+	over = true
+	return &segmentResult{Steps: res.Steps, End: endOf(res, err)}, nil
+}
+
+// before returns the end of a run that an activity before this one has reached, whose reply was
+// lost, if another run has begun a turn since; else nil.
+func before(at graph.CommitInfo, j job) *end {
+	if j.Turn > 0 && at.Turn > j.Turn && !j.Step.Drains {
+		return &end{Status: graph.Done, Steps: j.Steps}
+	}
+	return nil
+}
+
+// resume runs the thread in this process.
+func (a *activities) resume(b *beat, g graph.Untyped, run string, o graph.RunOptions) (res graph.Result[json.RawMessage], err error) {
+	err = a.hold(run, func(lease checkpoint.HoldOptions) (err error) {
+		o.Lease = lease
+		if b.writer == nil {
+			res, err = g.Resume(b.ctx, graph.Answers{}, o)
+			return err
+		}
+		o.Hold = true
+		h := g.StartResume(b.ctx, graph.Answers{}, o)
+		for ev, err := range h.Join(b.reader()) {
+			if err == nil && ev.Mode != graph.Ended {
+				b.writer.Write(ev)
+			}
+		}
+		res, err = h.Wait()
+		return err
+	})
+	return res, err
+}
+
+// planAfter plans the step at which a segment has stopped.
+func (a *activities) planAfter(b *beat, g graph.Untyped, thread string, q segmentRequest, res graph.Result[json.RawMessage]) (*segmentResult, error) {
+	next := q.Job
+	next.Driven++
+	step := next.driven()
+	step.Fence, step.Program = "", ""
+	if step.MaxSteps > 0 {
+		step.MaxSteps = max(1, step.MaxSteps-q.Job.Steps-res.Steps)
+	}
+	p, err := a.planStep(b.ctx, g, thread, planRequest{Graph: q.Graph, Step: step}, b, &res.Checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	return &segmentResult{Steps: res.Steps, Plan: p}, nil
+}
+
+// beat is what an activity has beside its work: heartbeats, requests to stop, events.
+type beat struct {
+	a      *activities
+	ctx    context.Context // for the work: it ends when the activity is cancelled, and not when it is drained
+	cancel context.CancelCauseFunc
+	drain  graph.Drain
+	thread string
+	writer *eventlog.Writer // nil where there is no bus
+	left   chan struct{}    // closed when the work is over
+	done   chan struct{}    // closed when the goroutine has returned
+
+	mu    sync.Mutex
+	asked stopReply
+}
+
+// errCancelled is the cause with which the work of a cancelled activity ends.
+var errCancelled = errors.New("the run was cancelled")
+
+// watch begins the heartbeats of an activity. The caller must close it.
+func (a *activities) watch(ctx context.Context, thread, run string, attempt int) *beat {
+	b := &beat{a: a, thread: thread, left: make(chan struct{}), done: make(chan struct{})}
+	b.ctx, b.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	if a.cfg.Bus != nil {
+		b.writer = eventlog.Log{Bus: a.cfg.Bus}.Writer(thread, run, attempt)
+	}
+	info := activity.GetInfo(ctx)
+	if info.IsLocalActivity {
+		close(b.done)
+		return b
+	}
+	go b.watch(ctx, info)
+	return b
+}
+
+// watch sends heartbeats until the work is over, and passes on requests to stop.
+func (b *beat) watch(ctx context.Context, info activity.Info) {
+	defer close(b.done)
+	every := info.HeartbeatTimeout / 3
+	if every <= 0 {
+		every = time.Second
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	ended, stopping := ctx.Done(), activity.GetWorkerStopChannel(ctx)
+	alive := context.WithoutCancel(ctx)
+	activity.RecordHeartbeat(alive)
+	for {
+		select {
+		case <-b.left:
+			return
+		case <-ticker.C:
+			activity.RecordHeartbeat(alive)
+		case <-stopping:
+			stopping = nil
+			b.drain.Request("the worker stops")
+		case <-ended:
+			ended = nil
+			b.obey(alive, info)
+		}
+	}
+}
+
+// obey finds out why the activity was cancelled, and stops the work.
+func (b *beat) obey(ctx context.Context, info activity.Info) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	r, err := stopReply{}, error(nil)
+	if info.ActivityType.Name == segmentActivity && b.a.stopOf != nil {
+		r, err = b.a.stopOf(ctx, info.WorkflowExecution.ID, info.WorkflowExecution.RunID)
+	}
+	if err != nil || r.Kind == "" {
+		r = stopReply{Kind: stopCancel}
+	}
+	b.mu.Lock()
+	b.asked = r
+	b.mu.Unlock()
+	if r.Kind == stopCancel {
+		b.cancel(errCancelled)
+		return
+	}
+	reason := r.Reason
+	if reason == "" {
+		reason = string(r.Kind)
+	}
+	b.drain.Request(reason)
+}
+
+// stop returns what the activity was asked for.
+func (b *beat) stop() stopReply {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.asked
+}
+
+// events returns the function that passes an event on to readers in other processes; nil where
+// there is no bus.
+func (b *beat) events() func(graph.Event) {
+	if b.writer == nil {
+		return nil
+	}
+	return b.writer.Write
+}
+
+// logged are the events that are passed on. States are read from the store.
+const logged = graph.Tasks | graph.Updates | graph.Checkpoints | graph.Custom | graph.Messages | graph.Decisions
+
+func (b *beat) reader() graph.Reader { return graph.Reader{Modes: logged, Buffer: 1024, Lossy: true} }
+
+// close ends the heartbeats. end is true where the run has ended.
+func (b *beat) close(end bool) {
+	close(b.left)
+	<-b.done
+	b.cancel(nil)
+	if b.writer == nil {
+		return
+	}
+	if end {
+		b.writer.End()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	b.a.report(b.thread, b.writer.Close(ctx))
+}
