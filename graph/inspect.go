@@ -29,6 +29,7 @@ type CommitInfo struct {
 	Branch     uint64            `json:"branch,omitempty"` // the commit that began its branch; 0 for the first
 	Ran        []checkpoint.Ran  `json:"ran,omitempty"`    // what the step did, in canonical order
 	Next       []string          `json:"next,omitempty"`   // the nodes of the tasks that were due after it
+	Due        []DueTask         `json:"-"`                // the tasks of Next, in the same order
 	Status     Status            `json:"status"`           // Done, Interrupted, Failed or Pending; of an older commit Done or Pending
 	Interrupts []Interrupt       `json:"interrupts,omitempty"`
 	Answered   []string          `json:"answered,omitempty"` // the ids of the turn's questions that have an answer
@@ -47,6 +48,13 @@ func (p CommitInfo) Nodes() (names []string) {
 		}
 	}
 	return names
+}
+
+// DueTask is a task that was due after a commit.
+type DueTask struct {
+	Node string
+	Task string // its id, see TaskID
+	Send bool   // a Send started it
 }
 
 // FinishedTask is a due task that has finished beside a failure or a question of its step, or
@@ -181,6 +189,7 @@ func (p *CommitInfo) read(rec *checkpoint.Record) {
 	p.Turn, p.Step, p.Ran, p.Input, p.Metadata = rec.Turn, rec.Step, rec.Ran, rec.Input, rec.Metadata
 	for _, t := range rec.Next {
 		p.Next = append(p.Next, t.Node)
+		p.Due = append(p.Due, DueTask{t.Node, t.ID, t.Send})
 	}
 	p.Status = Done
 	if !rec.Done() {

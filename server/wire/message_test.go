@@ -182,12 +182,15 @@ func drawMessage(t *rapid.T, i int) message.Message {
 		m.Role, m.Content = message.RoleSystem, []message.Part{message.Text(text.Draw(t, "system"))}
 	case 2:
 		m.Role = message.RoleAssistant
-		if rapid.Bool().Draw(t, "says") {
+		if rapid.Bool().Draw(t, "talks") {
 			m.Content = parts()
 		}
 		for j := range rapid.IntRange(0, 3).Draw(t, "calls") {
 			c := message.Call{ID: fmt.Sprintf("c%d", j), Name: "f", Extra: extra("call extra")}
 			c.Arguments = json.RawMessage(rapid.SampledFrom([]string{``, `{}`, `{"a":1}`, `[1]`, `{"a`, `"{}"`}).Draw(t, "args"))
+			if len(c.Arguments) == 0 {
+				delete(c.Extra, "args") // which means arguments in the JSON of a call
+			}
 			if rapid.IntRange(0, 4).Draw(t, "edited") == 0 {
 				c.Edited = &message.Edit{By: "anna", Arguments: json.RawMessage(`{"a":2}`)}
 			}
