@@ -13,8 +13,10 @@ type Event struct {
 	Run string `json:"run"` // the id of the run
 	// N is the id of the first classic event that the record can give. A record takes as many ids
 	// as its Kind can give events, so ids of one run increase and have gaps.
-	N  uint64 `json:"n"`
-	At int64  `json:"at"` // milliseconds since 1970
+	N uint64 `json:"n"`
+	// More is how many ids the record takes beyond those of its Kind.
+	More uint64 `json:"more,omitempty"`
+	At   int64  `json:"at"` // milliseconds since 1970
 	// NS is the namespace on the wire, as NamespaceToWire returns it; "" is the root.
 	NS   string          `json:"ns,omitempty"`
 	Node string          `json:"node,omitempty"`
@@ -47,15 +49,12 @@ const (
 // widths are how many ids a record of a kind takes: as many as the classic events that it can give,
 // in all modes together.
 var widths = map[Kind]uint64{
-	KindRun: 1, KindEnd: 2, KindGraph: 2, KindTask: 3, KindResult: 8, KindAsked: 2, KindAnswered: 1,
-	KindState: 6, KindValues: 1, KindPause: 2, KindToken: 4, KindCustom: 1, KindTool: 2,
+	KindRun: 2, KindEnd: 3, KindTask: 3, KindResult: 8, KindAsked: 2, KindState: 5, KindValues: 2, KindPause: 1, KindToken: 4,
+	KindCustom: 1, KindTool: 2,
 }
 
-// width returns how many ids a record takes.
-func (k Kind) width() uint64 { return max(1, widths[k]) }
-
 // Next returns the N of the record of a run that follows e.
-func (e Event) Next() uint64 { return e.N + e.Kind.width() }
+func (e Event) Next() uint64 { return e.N + max(1, widths[e.Kind]) + e.More }
 
 // RunStart is the Data of a KindRun.
 type RunStart struct {
@@ -124,6 +123,8 @@ type TaskResult struct {
 // Asked is the Data of a KindAsked.
 type Asked struct {
 	Task string `json:"task"`
+	// NS is the namespace, on the wire, of the graph that asks.
+	NS string `json:"ns,omitempty"`
 	// Interrupt is the question; nil at a breakpoint.
 	Interrupt *Interrupt `json:"interrupt,omitempty"`
 }
@@ -146,6 +147,8 @@ type StateAt struct {
 	Values     json.RawMessage `json:"values"`
 	Messages   []string        `json:"messages,omitempty"` // names of the fields that are messages
 	CreatedAt  Time            `json:"created_at"`
+	// Quiet is true if the values were recorded before.
+	Quiet bool `json:"quiet,omitempty"`
 }
 
 // Values is the Data of a KindValues.

@@ -1,0 +1,463 @@
+package wire
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// RecordedModes are the events of a run that a Recorder needs.
+const RecordedModes = graph.Updates | graph.Values | graph.Tasks | graph.Custom | graph.Checkpoints | graph.Messages | graph.Decisions
+
+// RecorderOptions describe the run whose events are recorded.
+type RecorderOptions struct {
+	Run   string // the id
+	Start RunStart
+	// N is the first id of the records: 0, or for a later attempt what [Recorder.N] returned, or
+	// the Next of the last record of the run.
+	N uint64
+	// Step is the step, as clients see it, of the checkpoint that the run goes on from; -2 if there
+	// is none.
+	Step int
+	// View returns how the graph of a namespace in Weft is shown. It must not be nil.
+	View func(namespace string) *View
+}
+
+// Recorder turns the events of a run into records of the log, in the order that clients expect: a
+// commit is recorded after what its tasks wrote. It is not safe for concurrent use.
+type Recorder struct {
+	o      RecorderOptions
+	n      uint64
+	graphs map[string]*recordedGraph // by namespace
+	tools  map[string]ToolEvent      // the tool calls that run, by the id of their task
+}
+
+// recordedGraph is what a Recorder knows of the graph of a namespace.
+type recordedGraph struct {
+	view *View
+	open bool              // it has started and not ended
+	last Snapshot          // the newest commit with its state
+	step int               // of the newest checkpoint
+	held *graph.CommitInfo // a commit whose state has not come yet
+	// early is a state that came before its commit, and earlyStep its step in Weft.
+	early     json.RawMessage
+	earlyStep int
+}
+
+// NewRecorder returns a Recorder of one attempt of a run.
+func NewRecorder(o RecorderOptions) *Recorder {
+	return &Recorder{o: o, n: o.N, graphs: map[string]*recordedGraph{}, tools: map[string]ToolEvent{}}
+}
+
+// N returns the id that the next record gets.
+func (r *Recorder) N() uint64 { return r.n }
+
+// Begin returns the first record of the attempt.
+func (r *Recorder) Begin(at time.Time) []Event {
+	var out []Event
+	r.add(&out, at, "", "", KindRun, 0, r.o.Start)
+	return out
+}
+
+// End returns the last records of the attempt.
+func (r *Recorder) End(at time.Time, end RunEnd) []Event {
+	out := r.flush(at)
+	phase, why := GraphCompleted, ""
+	switch {
+	case end.Error != nil:
+		phase, why = GraphFailed, end.Error.Message
+	case end.Waiting:
+		phase = GraphInterrupted
+	}
+	r.closeGraphs(&out, at, "", func(string) bool { return true }, phase, why)
+	r.add(&out, at, "", "", KindEnd, 0, end)
+	return out
+}
+
+// add appends a record. more is how many ids it takes beyond those of its kind.
+func (r *Recorder) add(out *[]Event, at time.Time, ns, node string, kind Kind, more int, data any) {
+	raw, isRaw := data.(json.RawMessage)
+	if !isRaw {
+		raw, _ = json.Marshal(data) // of types of this package, whose parts are JSON
+	}
+	e := Event{Run: r.o.Run, N: r.n, More: uint64(more), At: at.UnixMilli(), NS: NamespaceToWire(ns), Node: node, Kind: kind, Data: raw}
+	r.n = e.Next()
+	*out = append(*out, e)
+}
+
+// graphOf returns what is known of the graph of a namespace, and records that it started.
+func (r *Recorder) graphOf(out *[]Event, at time.Time, ns string) *recordedGraph {
+	g := r.graphs[ns]
+	if g == nil {
+		g = &recordedGraph{view: r.o.View(ns), step: -2}
+		if ns == "" {
+			g.step = r.o.Step
+		}
+		around := *g.view
+		g.view = &around
+		commit := around.Commit
+		g.view.Commit = func(number uint64) (Snapshot, bool) {
+			if g.last.Info.Checkpoint == number && number != 0 {
+				return g.last, true
+			}
+			if commit == nil {
+				return Snapshot{}, false
+			}
+			return commit(number)
+		}
+		r.graphs[ns] = g
+	}
+	if !g.open && ns != "" {
+		if i := strings.LastIndex(ns, "|"); i >= 0 {
+			r.graphOf(out, at, ns[:i])
+		}
+		r.add(out, at, ns, "", KindGraph, 0, GraphStatus{Phase: GraphStarted, Name: g.view.Graph})
+	}
+	g.open = true
+	return g
+}
+
+// closeGraphs records that subgraphs inside of a graph have ended, the innermost first.
+func (r *Recorder) closeGraphs(out *[]Event, at time.Time, ns string, ofTask func(inner string) bool, phase GraphPhase, why string) {
+	var inner []string
+	for name, g := range r.graphs {
+		inside := name != "" && (ns == "" || strings.HasPrefix(name, ns+"|"))
+		if inside && g.open && ofTask(name) {
+			inner = append(inner, name)
+		}
+	}
+	slices.SortFunc(inner, func(a, b string) int {
+		if d := strings.Count(b, "|") - strings.Count(a, "|"); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	for _, name := range inner {
+		r.graphs[name].open = false
+		r.add(out, at, name, "", KindGraph, 0, GraphStatus{Phase: phase, Name: r.graphs[name].view.Graph, Error: why})
+	}
+}
+
+// childrenOf reports which namespaces belong to subgraphs of a task.
+func childrenOf(ns, node, task string) func(string) bool {
+	return func(inner string) bool {
+		if id := childTask(inner, ns); id != "" {
+			return id == task
+		}
+		return childNode(inner, ns) == node
+	}
+}
+
+// Record returns the records of an event of the run. They are to be appended in their order.
+func (r *Recorder) Record(ev graph.Event) ([]Event, error) {
+	var out []Event
+	if ev.Mode == graph.Missed {
+		return nil, nil
+	}
+	g := r.graphOf(&out, ev.Time, ev.Namespace)
+	var err error
+	switch ev.Mode {
+	case graph.Tasks:
+		r.task(&out, g, ev)
+	case graph.Updates:
+		err = r.updates(&out, g, ev)
+	case graph.Checkpoints:
+		err = r.commit(&out, g, ev)
+	case graph.Values:
+		err = r.values(&out, g, ev)
+	case graph.Custom:
+		err = r.custom(&out, ev)
+	case graph.Messages:
+		err = r.token(&out, g, ev)
+	case graph.Decisions:
+		if ev.Decision != nil && ev.Decision.Question != "" {
+			r.add(&out, ev.Time, ev.Namespace, ev.Node, KindAnswered, 0, Answered{ev.Decision.Question})
+		}
+	case graph.Ended:
+		err = r.ended(&out, g, ev)
+	}
+	return out, err
+}
+
+// task records the start of a task, and an end of it that is no result.
+func (r *Recorder) task(out *[]Event, g *recordedGraph, ev graph.Event) {
+	if ev.ParentTask != "" { // a step inside of a node
+		return
+	}
+	id, step := TaskUUID(ev.Task), g.step+1
+	switch ev.Phase {
+	case graph.Started:
+		start := TaskStart{ID: id, Step: step}
+		if ev.Sends > 0 {
+			start.Send, start.Input = true, sendInput(ev)
+			if call, ok := toolCall(start.Input); ok {
+				r.tools[ev.Task] = call
+				r.add(out, ev.Time, ev.Namespace, ev.Node, KindTask, 0, start)
+				r.add(out, ev.Time, ev.Namespace, ev.Node, KindTool, 0, call)
+				return
+			}
+		}
+		r.add(out, ev.Time, ev.Namespace, ev.Node, KindTask, 0, start)
+	case graph.Failing:
+		failure := RunErrorOf(ev.Err, 0)
+		if at, ok := ev.Err.(*graph.NodeError); ok && at.Cancelled {
+			failure.Error = NameCancelled
+		}
+		failure.Weft = nil
+		r.toolEnded(out, ev, nil, failure.Message)
+		r.closeGraphs(out, ev.Time, ev.Namespace, childrenOf(ev.Namespace, ev.Node, ev.Task), GraphFailed, failure.Message)
+		r.add(out, ev.Time, ev.Namespace, ev.Node, KindResult, 0, TaskResult{ID: id, Step: step, Error: failure})
+	case graph.Asking:
+		r.closeGraphs(out, ev.Time, ev.Namespace, childrenOf(ev.Namespace, ev.Node, ev.Task), GraphInterrupted, "")
+		r.add(out, ev.Time, ev.Namespace, ev.Node, KindResult, 0, TaskResult{ID: id, Step: step, Interrupts: InterruptsOf(ev.Interrupts)})
+	}
+}
+
+// sendInput returns the payload of a Send, or nil if the event does not have it.
+func sendInput(ev graph.Event) json.RawMessage {
+	var j struct {
+		Input json.RawMessage `json:"input"`
+	}
+	ev.Err, ev.Interrupts = nil, nil
+	data, err := json.Marshal(ev)
+	if err != nil || json.Unmarshal(data, &j) != nil {
+		return nil
+	}
+	return j.Input
+}
+
+// toolCall reads the payload of a worker that runs a tool: a call of a message.
+func toolCall(input json.RawMessage) (e ToolEvent, ok bool) {
+	m := members(input)
+	e = ToolEvent{Phase: ToolStarted, CallID: text(m["id"]), Name: text(m["name"]), Input: m["arguments"]}
+	for name := range m {
+		switch name {
+		case "id", "name", "arguments", "arguments_text", "edited":
+		default:
+			return e, false
+		}
+	}
+	if e.Input == nil {
+		e.Input = json.RawMessage("{}")
+		if s := m["arguments_text"]; s != nil {
+			e.Input = s
+		}
+	}
+	return e, e.CallID != "" && e.Name != ""
+}
+
+// toolEnded records the end of the tool that a task ran, if it ran one.
+func (r *Recorder) toolEnded(out *[]Event, ev graph.Event, messages []json.RawMessage, failure string) {
+	call, ok := r.tools[ev.Task]
+	if !ok {
+		return
+	}
+	delete(r.tools, ev.Task)
+	end := ToolEvent{Phase: ToolFailed, CallID: call.CallID, Name: call.Name, Error: failure}
+	if failure == "" {
+		end.Phase = ToolFinished
+		for _, m := range messages {
+			if text(members(m)["tool_call_id"]) == call.CallID {
+				end.Output = m
+			}
+		}
+	}
+	r.add(out, ev.Time, ev.Namespace, ev.Node, KindTool, 0, end)
+}
+
+// updates records what a task wrote.
+func (r *Recorder) updates(out *[]Event, g *recordedGraph, ev graph.Event) error {
+	delta, err := convert(ev.Writes, g.view.Messages)
+	if err != nil {
+		return err
+	}
+	result := TaskResult{ID: TaskUUID(ev.Task), Step: g.step + 1, Result: delta, Cached: ev.Cached}
+	var messages []json.RawMessage
+	all := members(delta)
+	for _, name := range g.view.Messages {
+		if all[name] == nil {
+			continue
+		}
+		var list []json.RawMessage
+		if err := json.Unmarshal(all[name], &list); err != nil {
+			return err
+		}
+		result.Messages = append(result.Messages, name)
+		messages = append(messages, list...)
+	}
+	r.toolEnded(out, ev, messages, "")
+	r.closeGraphs(out, ev.Time, ev.Namespace, childrenOf(ev.Namespace, ev.Node, ev.Task), GraphCompleted, "")
+	r.add(out, ev.Time, ev.Namespace, ev.Node, KindResult, len(messages), result)
+	return nil
+}
+
+// commit holds a commit until its state comes, or records it if the state has come.
+func (r *Recorder) commit(out *[]Event, g *recordedGraph, ev graph.Event) error {
+	if ev.Commit == nil {
+		return nil
+	}
+	if g.held != nil {
+		if err := r.state(out, g, ev.Time, nil, true); err != nil {
+			return err
+		}
+	}
+	info := *ev.Commit
+	info.Namespace = ev.Namespace
+	g.held = &info
+	if g.early != nil && g.earlyStep == info.Step {
+		state := g.early
+		g.early = nil
+		return r.state(out, g, ev.Time, state, true)
+	}
+	return nil
+}
+
+// values records a state: with the commit that is held, or alone.
+func (r *Recorder) values(out *[]Event, g *recordedGraph, ev graph.Event) error {
+	state, err := stateJSON(ev)
+	if err != nil {
+		return err
+	}
+	if g.held != nil {
+		return r.state(out, g, ev.Time, state, false)
+	}
+	shown, err := g.view.Values(state)
+	if err != nil {
+		return err
+	}
+	g.early, g.earlyStep = state, ev.Step
+	r.add(out, ev.Time, ev.Namespace, "", KindValues, 0, Values{Values: shown, Messages: g.view.Messages})
+	return nil
+}
+
+// state records the commit that is held, with its state: for an input the two phases. quiet is true
+// if the values were recorded before.
+func (r *Recorder) state(out *[]Event, g *recordedGraph, at time.Time, state json.RawMessage, quiet bool) error {
+	info := *g.held
+	g.held = nil
+	s := Snapshot{Info: info, State: state}
+	shown, err := g.view.States(s, nil)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(shown)
+	for i, st := range shown {
+		phase := 2 - len(shown) + i
+		_ = json.Unmarshal(st.Metadata["step"], &g.step)
+		data := StateAt{Step: g.step, Source: source(info, phase), Phase: phase, Metadata: st.Metadata, Next: st.Next, Tasks: st.Tasks,
+			Values: st.Values, Messages: g.view.Messages, Quiet: quiet, CreatedAt: st.CreatedAt, Checkpoint: *st.Checkpoint.CheckpointID}
+		if p := st.ParentCheckpoint; p != nil {
+			data.Parent = *p.CheckpointID
+		}
+		r.add(out, at, info.Namespace, "", KindState, 0, data)
+	}
+	g.last = s
+	return nil
+}
+
+// flush records the commits that are held.
+func (r *Recorder) flush(at time.Time) (out []Event) {
+	var held []string
+	for ns, g := range r.graphs {
+		if g.held != nil {
+			held = append(held, ns)
+		}
+	}
+	slices.Sort(held)
+	for _, ns := range held {
+		_ = r.state(&out, r.graphs[ns], at, r.graphs[ns].last.State, true) // the state was shown before
+	}
+	return out
+}
+
+// stateJSON returns the state of an event as JSON.
+func stateJSON(ev graph.Event) (json.RawMessage, error) {
+	ev.Payload, ev.Mode = nil, graph.Values
+	data, err := json.Marshal(ev)
+	if err != nil {
+		return nil, err
+	}
+	var j struct {
+		State json.RawMessage `json:"state"`
+	}
+	err = json.Unmarshal(data, &j)
+	return j.State, err
+}
+
+// custom records what a node emitted.
+func (r *Recorder) custom(out *[]Event, ev graph.Event) error {
+	if tool, ok := ev.Payload.(ToolEvent); ok {
+		r.add(out, ev.Time, ev.Namespace, ev.Node, KindTool, 0, tool)
+		return nil
+	}
+	data, err := json.Marshal(ev.Payload)
+	if err != nil {
+		return err
+	}
+	r.add(out, ev.Time, ev.Namespace, ev.Node, KindCustom, 0, json.RawMessage(data))
+	return nil
+}
+
+// token records a piece of the output of a model.
+func (r *Recorder) token(out *[]Event, g *recordedGraph, ev graph.Event) error {
+	t := ev.Token
+	data, err := json.Marshal(t)
+	var parts struct {
+		Reasoning string `json:"reasoning"`
+		Call      *struct {
+			Index               int
+			ID, Name, Arguments string
+		} `json:"call"`
+		Usage *struct{ Input, Output int } `json:"usage"`
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &parts)
+	}
+	if err != nil {
+		return err
+	}
+	token := Token{ID: t.ID, Role: typeOf(t.Role), Task: TaskUUID(ev.Task), Step: g.step + 1, Index: t.Index, Text: t.Delta, Reasoning: parts.Reasoning,
+		Final: t.Final, Metadata: t.Metadata}
+	if token.Role == "" {
+		token.Role = typeAI
+	}
+	if t.Final && !t.Streamed && t.Index == 0 {
+		token.Whole = t.Text
+	}
+	if c := parts.Call; c != nil {
+		token.Call = &CallPiece{Index: c.Index, ID: c.ID, Name: c.Name, Args: c.Arguments}
+	}
+	if u := parts.Usage; u != nil {
+		token.Usage = &Usage{u.Input, u.Output, u.Input + u.Output}
+	}
+	r.add(out, ev.Time, ev.Namespace, ev.Node, KindToken, 0, token)
+	return nil
+}
+
+// ended records the end of a run that did not fail: its open questions, if it pauses.
+func (r *Recorder) ended(out *[]Event, g *recordedGraph, ev graph.Event) error {
+	*out = append(*out, r.flush(ev.Time)...)
+	if ev.Status != graph.Interrupted {
+		return nil
+	}
+	for _, in := range ev.Interrupts {
+		asked := Asked{Task: TaskUUID(taskAt(in, "")), NS: NamespaceToWire(in.Namespace)}
+		if shown, ok := InterruptOf(in); ok {
+			asked.Interrupt = &shown
+		}
+		r.add(out, ev.Time, "", in.Node, KindAsked, 0, asked)
+	}
+	state, err := stateJSON(ev)
+	if err != nil {
+		return err
+	}
+	shown, err := g.view.Values(state)
+	if err != nil {
+		return err
+	}
+	r.add(out, ev.Time, "", "", KindPause, 0, Pause{Values: shown, Interrupts: InterruptsOf(ev.Interrupts)})
+	return nil
+}
