@@ -390,12 +390,13 @@ func (e badError) Is(error) bool             { e.call("Is"); return false }
 func (e badError) As(any) bool               { e.call("As"); return false }
 func (e badError) Unwrap() error             { e.call("Unwrap"); return nil }
 func (e badError) Code() string              { e.call("Code"); return "" }
+func (e badError) ErrorName() string         { e.call("ErrorName"); return "" }
 func (e badError) RetryAfter() time.Duration { e.call("RetryAfter"); return 0 }
 
 // Requirement: Panics and cancelling
 func TestError_WhoseMethodPanics(t *testing.T) {
 	errs := map[string]error{"nil pointer": (*nilError)(nil)}
-	for _, method := range []string{"Error", "Is", "As", "Unwrap", "Code", "RetryAfter"} {
+	for _, method := range []string{"Error", "Is", "As", "Unwrap", "Code", "ErrorName", "RetryAfter"} {
 		errs[method] = badError{method}
 		errs[method+", wrapped"] = fmt.Errorf("outer: %w", badError{method})
 		errs[method+", joined"] = errors.Join(errBusy, badError{method})
@@ -433,7 +434,7 @@ func TestError_WhoseMethodPanics(t *testing.T) {
 					if !errors.As(err, &failed) || failed.Node != "a" || failed.Cancelled || !strings.Contains(err.Error(), `node "a"`) {
 						t.Fatalf("got %v, want the failure of node a", err)
 					}
-					_, _ = failed.Kind(), failed.Code()
+					_, _, _ = failed.Kind(), failed.Code(), failed.ErrorName()
 					if cfg.Store == nil {
 						return
 					}

@@ -46,7 +46,6 @@ func (d *draft) compile(cfg Config, pos place) (*program, error) {
 		return nil, &CompileError{Graph: d.name, Mistakes: slices.Compact(c.mistakes)}
 	}
 	c.p.safe = d.schema.Safe()
-	c.p.breaks = len(cfg.InterruptBefore)+len(cfg.InterruptAfter) > 0
 	c.p.name, c.p.cfg = d.name, cfg.withDefaults()
 	for i, ch := range d.schema.Blank().Channels {
 		if _, ok := ch.(state.Expirer); ok {
@@ -217,23 +216,12 @@ func (c *compiler) lookup(name string) (n int, ok bool) {
 }
 
 func (c *compiler) addBreakpoints(cfg Config) {
-	mark := func(names []string, set func(*node)) {
-		for _, name := range names {
-			if name == "*" {
-				for i := range c.p.nodes {
-					if i != c.entry {
-						set(&c.p.nodes[i])
-					}
-				}
-			} else if n, ok := c.index[name]; ok {
-				set(&c.p.nodes[n])
-			} else {
-				c.fail(c.pos, "the run is to be interrupted at %q, which is not a node%s", name, c.suggest(name))
-			}
+	c.p.interrupt(cfg.InterruptBefore, cfg.InterruptAfter)
+	for _, name := range slices.Concat(cfg.InterruptBefore, cfg.InterruptAfter) {
+		if c.p.isUnknown(name) {
+			c.fail(c.pos, "the run is to be interrupted at %q, which is not a node%s", name, c.suggest(name))
 		}
 	}
-	mark(cfg.InterruptBefore, func(n *node) { n.before = true })
-	mark(cfg.InterruptAfter, func(n *node) { n.after = true })
 }
 
 // addMigrations gives the schema the migrations of its fields.

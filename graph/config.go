@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -144,6 +145,10 @@ func (c Config) check() error {
 
 // Run holds for one call of Invoke, Resume or Stream.
 type RunOptions struct {
+	// ID, if it is not "", is the id of the run: see [PlanRequest]. A caller that stores it first
+	// finds the run's commits after a crash, by their label "run". A call that goes on with the run
+	// after a crash has the same ID.
+	ID string
 	// Thread names the thread whose state the run goes on with. It needs a Store;
 	// without one it must be empty.
 	Thread string
@@ -171,6 +176,12 @@ type RunOptions struct {
 	// MaxSteps, if it is not 0, bounds the supersteps of this call in place of Config.MaxSteps.
 	// Subgraphs keep the bounds of their own Config.
 	MaxSteps int
+	// InterruptBefore and InterruptAfter, where they are not nil, replace those of the Config for
+	// this call. Subgraphs keep their own.
+	InterruptBefore, InterruptAfter []string
+	// Settings are values for the nodes of the run and its subgraphs, which read them with the
+	// function [Settings]. They are not stored: each call passes its own.
+	Settings any
 	// Modes selects the events that Stream yields; 0 means Updates. Only Stream and StreamResume
 	// read it, and Depth.
 	Modes Mode
@@ -205,6 +216,15 @@ type RunOptions struct {
 // reader returns the reader of a Stream.
 func (o RunOptions) reader() Reader { return Reader{Modes: o.Modes, Depth: o.Depth} }
 
+// Settings returns RunOptions.Settings of the run that the context of a node or a branch belongs
+// to; nil outside of a run.
+func Settings(ctx context.Context) any {
+	if t := taskOf(ctx); t != nil {
+		return t.run.opts.Settings
+	}
+	return nil
+}
+
 type graceKey struct{}
 
 // WithGrace returns a context in which RunOptions.Grace is d where a call leaves it 0, for programs
@@ -234,6 +254,11 @@ func (o *RunOptions) check(p *program, inside bool) error {
 	switch {
 	case o.MaxSteps < 0:
 		return fmt.Errorf("graph %q: RunOptions.MaxSteps must not be negative (got %d)", p.name, o.MaxSteps)
+	case o.ID != "" && checkRun(o.ID) != nil:
+		return fmt.Errorf("graph %q: RunOptions.ID: %w", p.name, checkRun(o.ID))
+	case !inside && slices.ContainsFunc(slices.Concat(o.InterruptBefore, o.InterruptAfter), p.isUnknown):
+		return fmt.Errorf("graph %q: RunOptions.InterruptBefore and InterruptAfter must name nodes or be * (got %q and %q)",
+			p.name, o.InterruptBefore, o.InterruptAfter)
 	case o.Grace < 0:
 		return fmt.Errorf("graph %q: RunOptions.Grace must not be negative (got %v)", p.name, o.Grace)
 	case p.cfg.Store == nil && (o.Thread != "" || o.If != nil) && !inside:

@@ -47,9 +47,9 @@ type drivenCall interface {
 }
 
 // originID returns the id that the session gives a thread that it begins. No other thread has
-// it, also where drivers choose one id for the runs of several.
+// it, also where callers choose one id for the runs of several.
 func (s *session) originID() string {
-	if s.root.driven != nil {
+	if s.root.driven != nil || s.root.opts.ID != "" {
 		return longHash("origin", s.root.opts.Thread, s.id)
 	}
 	return s.id

@@ -313,7 +313,7 @@ func (ed *editor) forkForEdit() error {
 			more = nil
 		}
 		err := ed.journal.Write(func(ctx context.Context) error {
-			return c.Commit(ctx, journal.CommitID(ed.session.id, rec.Branch), &rec, c.State, nil, append(past, more...)...)
+			return c.Commit(ctx, journal.CommitID(ed.session.writer, rec.Branch), &rec, c.State, nil, append(past, more...)...)
 		})
 		if err == nil {
 			for _, d := range closed {

@@ -46,6 +46,7 @@ type Event struct {
 	Writes     json.RawMessage // Updates: an object by field name: the new value, or what was added
 	State      any             // Values, Ended: a copy of the state, of type *S
 	Payload    any             // Custom
+	Input      json.RawMessage // Tasks of a Send that Started: its payload; nil if it cannot be JSON
 	Token      Token           // Messages
 	Checkpoint uint64          // Checkpoints, Ended: the commit's number
 	Commit     *CommitInfo     // Checkpoints: the commit, as History returns it later
@@ -106,7 +107,11 @@ func (e *emitter) task(t *task, phase Phase, err error) {
 	if !e.wants(t.run, Tasks) {
 		return
 	}
-	e.send(t.run, Event{Mode: Tasks, Namespace: t.run.ns, Step: t.run.step, Node: t.node.name, Task: t.id(), Label: t.label(), Sends: t.run.sendsTo(t), Phase: phase,
+	var input json.RawMessage
+	if phase == Started && t.index >= 0 {
+		input = payloadJSON(t.payload)
+	}
+	e.send(t.run, Event{Mode: Tasks, Input: input, Namespace: t.run.ns, Step: t.run.step, Node: t.node.name, Task: t.id(), Label: t.label(), Sends: t.run.sendsTo(t), Phase: phase,
 		Attempt: t.number, Cached: t.cached, Err: err, Interrupts: withoutDrained(t.open)})
 }
 
@@ -203,6 +208,17 @@ func labelOf(payload any) (label string, err error) {
 		label = string(s[:longestLabel-1]) + "…"
 	}
 	return label, err
+}
+
+// payloadJSON returns a payload as JSON, or nil if it cannot be JSON.
+func payloadJSON(payload any) json.RawMessage {
+	return guard(nil, func() json.RawMessage {
+		data, err := json.Marshal(payload)
+		if err != nil {
+			return nil
+		}
+		return data
+	})
 }
 
 // Relabel replaces the Label of the events that the running task of a Send causes from now on,

@@ -35,6 +35,7 @@ type eventContent struct {
 	Writes     json.RawMessage `json:"writes,omitempty"`
 	State      json.RawMessage `json:"state,omitempty"`
 	Payload    json.RawMessage `json:"payload,omitempty"`
+	Input      json.RawMessage `json:"input,omitempty"`
 	Token      Token           `json:"token,omitzero"`
 	Checkpoint uint64          `json:"checkpoint,omitempty"`
 	Commit     *CommitInfo     `json:"point,omitempty"`
@@ -56,7 +57,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		Seq: e.Seq, Mode: e.Mode.String(), Time: e.Time, Namespace: e.Namespace, Step: e.Step,
 		Node: e.Node, Task: e.Task, Label: e.Label, Sends: e.Sends, ParentTask: e.ParentTask, Phase: e.Phase, Attempt: e.Attempt, Cached: e.Cached,
 	}, eventContent{
-		Writes: e.Writes, Token: e.Token, Checkpoint: e.Checkpoint, Commit: e.Commit,
+		Writes: e.Writes, Input: e.Input, Token: e.Token, Checkpoint: e.Checkpoint, Commit: e.Commit,
 		Interrupts: e.Interrupts, Decision: e.Decision, Status: e.Status, Drained: e.Drained, Starved: e.Starved,
 		Steps: e.Steps, Missed: e.Missed,
 	}}

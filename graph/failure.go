@@ -42,6 +42,22 @@ func (e *NodeError) Code() string {
 	return guard("", func() string { return codeOf(e.Err) })
 }
 
+// ErrorName returns the name of the failure for programs in other languages, as the first error in
+// the chain that has a method ErrorName() string gives it; or "". It is the same before and after a
+// crash.
+func (e *NodeError) ErrorName() string {
+	if e.Cancelled {
+		return ""
+	}
+	return guard("", func() string {
+		var named interface{ ErrorName() string }
+		if !errors.As(e.Err, &named) {
+			return ""
+		}
+		return named.ErrorName()
+	})
+}
+
 func kindOf(err error) string {
 	var stored *StoredError
 	var panicked *PanicError
@@ -76,7 +92,7 @@ func codeOf(err error) string {
 
 // failureOf returns the record of a failure.
 func failureOf(e *NodeError) Failure {
-	return Failure{Node: e.Node, Attempt: e.Attempt, Message: textOf(e.Err), Kind: e.Kind(), Code: e.Code(),
+	return Failure{Node: e.Node, Attempt: e.Attempt, Message: textOf(e.Err), Kind: e.Kind(), Code: e.Code(), Name: e.ErrorName(),
 		Causes: causes(e.Err), Cancelled: e.Cancelled}
 }
 
@@ -154,6 +170,9 @@ func (e *StoredError) Is(target error) bool {
 // Code returns the code of the stored error, or "".
 func (e *StoredError) Code() string { return e.Failure.Code }
 
+// ErrorName returns the name of the stored error, or "".
+func (e *StoredError) ErrorName() string { return e.Failure.Name }
+
 func recovered(err *error) {
 	if v := recover(); v != nil {
 		*err = &PanicError{Value: v, Stack: debug.Stack()}
@@ -182,6 +201,7 @@ type Failure struct {
 	Message string `json:"message"`
 	Kind    string `json:"kind,omitempty"` // one of the Kind constants
 	Code    string `json:"code,omitempty"` // see NodeError.Code
+	Name    string `json:"name,omitempty"` // see NodeError.ErrorName
 	// Causes are the texts of the errors that it wraps, from the outside in.
 	Causes []string `json:"causes,omitempty"`
 	// Cancelled is true when the task did not fail by itself: the run was cancelled, or

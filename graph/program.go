@@ -120,6 +120,46 @@ func (p *program) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(p.nodes, name, func(n node, name string) int { return strings.Compare(n.name, name) })
 }
 
+// isUnknown reports whether a name of a static interrupt is neither that of a node nor "*".
+func (p *program) isUnknown(name string) bool {
+	_, ok := p.find(name)
+	return name != "*" && (!ok || name == Start)
+}
+
+// interrupt sets static interrupts before and after the nodes with these names, and no others; "*"
+// is every node.
+func (p *program) interrupt(before, after []string) {
+	p.breaks = false
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		n.before, n.after = n.isAmong(before), n.isAmong(after)
+		p.breaks = p.breaks || n.before || n.after
+	}
+}
+
+// isAmong reports whether names of static interrupts include the node.
+func (n *node) isAmong(names []string) bool {
+	return len(names) > 0 && n.name != Start && (slices.Contains(names, n.name) || slices.Contains(names, "*"))
+}
+
+// withInterrupts returns the program with the static interrupts of a call's options, where these
+// have any, in place of those of its Config.
+func (p *program) withInterrupts(o *RunOptions) *program {
+	before, after := o.InterruptBefore, o.InterruptAfter
+	switch {
+	case before == nil && after == nil:
+		return p
+	case before == nil:
+		before = p.cfg.InterruptBefore
+	case after == nil:
+		after = p.cfg.InterruptAfter
+	}
+	own := *p
+	own.nodes = slices.Clone(p.nodes)
+	own.interrupt(before, after)
+	return &own
+}
+
 // hashInput returns a hash of an input.
 func (p *program) hashInput(input state.View) (string, error) {
 	data, err := p.schema.Encode(p.hashed(input))

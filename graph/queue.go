@@ -110,19 +110,19 @@ func (q inputQueue) add(r *run, input state.View) error {
 			return err
 		}
 		chain.Fence = r.journal.Chain.Fence
-		if err := q.commit(chain, rec, data); !errors.Is(err, checkpoint.ErrConflict) { // with a run that added one too
+		if err := q.commit(chain, r.session.writer, rec, data); !errors.Is(err, checkpoint.ErrConflict) { // with a run that added one too
 			return err
 		}
 	}
 }
 
-// commit adds an input to the chain. Where the store has lost the end of it, empty ones come first,
+// commit adds an input to the chain, in a commit with this id. Where the store has lost the end of it, empty ones come first,
 // up to the number of the one that was taken last: what has a smaller number counts as taken.
-func (q inputQueue) commit(chain *checkpoint.Chain, rec checkpoint.Record, data []byte) error {
+func (q inputQueue) commit(chain *checkpoint.Chain, id string, rec checkpoint.Record, data []byte) error {
 	for chain.Head() < q.taken {
 		lost := rec
-		id := fmt.Sprintf("%s.lost.%d", rec.Run, chain.Head()+1)
-		if err := chain.Commit(q.ctx, id, &lost, chain.State, []bool{true}); err != nil {
+		filler := fmt.Sprintf("%s.lost.%d", id, chain.Head()+1)
+		if err := chain.Commit(q.ctx, filler, &lost, chain.State, []bool{true}); err != nil {
 			return err
 		}
 	}
@@ -131,5 +131,5 @@ func (q inputQueue) commit(chain *checkpoint.Chain, rec checkpoint.Record, data 
 	if err := chain.State.Channels[0].Fold(v.Channels); err != nil {
 		return err
 	}
-	return chain.Commit(q.ctx, rec.Run, &rec, chain.State, []bool{true})
+	return chain.Commit(q.ctx, id, &rec, chain.State, []bool{true})
 }

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -43,13 +44,13 @@ func (p *program) launch(ctx context.Context, o RunOptions, q request) *session 
 	}
 	taskOf(ctx) // the task from whose node it is begun is found, even if that has ended when the run asks for it
 	id := p.cfg.NewID()
-	s := &session{id: id, writer: id, request: q, drain: o.Drain}
+	s := &session{id: cmp.Or(o.ID, id), writer: id, request: q, drain: o.Drain}
 	if p.cfg.Timeout > 0 {
 		ctx, s.release = context.WithTimeoutCause(ctx, p.cfg.Timeout, runOutOfTime(p.cfg.Timeout))
 	}
 	o.identify(ctx)
 	s.permits.Init(p.cfg.Concurrency, &s.permit)
-	s.root.set(p, ctx, s, &s.request, o)
+	s.root.set(p.withInterrupts(&o), ctx, s, &s.request, o)
 	s.root.permit = &s.permit
 	if s.root.bounded() {
 		s.root.running = &s.running
