@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/state"
@@ -190,6 +191,76 @@ func (g *Graph[S]) Decisions(ctx context.Context, thread string) iter.Seq2[Decis
 		return func(yield func(DecisionRecord, error) bool) { yield(DecisionRecord{}, err) }
 	}
 	return ThreadDecisions(ctx, store, thread)
+}
+
+// StoredState is a commit of a thread with its state.
+type StoredState[S any] struct {
+	CommitInfo
+	State S
+}
+
+// statesAtOnce is how many states are read at once.
+const statesAtOnce = 32
+
+// States yields the commits of a thread with their states, newest first, as [History] yields them
+// without. It reads up to 32 states at once, also where the caller takes fewer: set Query.Limit.
+func (g *Graph[S]) States(ctx context.Context, key checkpoint.Key, q checkpoint.Query) iter.Seq2[StoredState[S], error] {
+	return func(yield func(StoredState[S], error) bool) {
+		store, err := g.p.requireStore()
+		if err != nil {
+			yield(StoredState[S]{}, err)
+			return
+		}
+		infos, stop := iter.Pull2(History(ctx, store, key, q))
+		defer stop()
+		for more := true; more; {
+			var page []CommitInfo
+			for more && len(page) < statesAtOnce {
+				var p CommitInfo
+				if p, err, more = infos(); more && err == nil {
+					page = append(page, p)
+				}
+				more = more && err == nil
+			}
+			for s, err := range g.readStates(ctx, store, page) {
+				if !yield(s, err) {
+					return
+				}
+			}
+			if err != nil {
+				yield(StoredState[S]{}, err)
+			}
+		}
+	}
+}
+
+// readStates yields the states at commits. It leaves out those that were pruned in the meantime.
+func (g *Graph[S]) readStates(ctx context.Context, store checkpoint.Store, page []CommitInfo) iter.Seq2[StoredState[S], error] {
+	return func(yield func(StoredState[S], error) bool) {
+		states, errs := make([]S, len(page)), make([]error, len(page))
+		var wg sync.WaitGroup
+		for i, p := range page {
+			wg.Go(func() { states[i], errs[i] = g.readState(ctx, store, p) })
+		}
+		wg.Wait()
+		for i, p := range page {
+			if !errors.Is(errs[i], checkpoint.ErrNotFound) && !yield(StoredState[S]{p, states[i]}, errs[i]) {
+				return
+			}
+		}
+	}
+}
+
+func (g *Graph[S]) readState(ctx context.Context, store checkpoint.Store, p CommitInfo) (s S, err error) {
+	snap, err := store.Load(ctx, checkpoint.Key{Thread: p.Thread, Namespace: p.Namespace}, p.Checkpoint)
+	if err != nil {
+		return s, err
+	}
+	_, v, err := checkpoint.Restore(snap, g.p.schema)
+	if err != nil {
+		return s, err
+	}
+	return *v.State.(*S), nil
 }
 
 // StoredReader reads threads of any graph, without the graph. Values are as they are stored: see

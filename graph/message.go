@@ -14,12 +14,17 @@ type Token struct {
 	ID string `json:"id"`
 	// Role is who speaks, such as "assistant".
 	Role string `json:"role,omitempty"`
-	// Delta is the text that the message grows by.
-	Delta string `json:"delta,omitempty"`
+	// Delta is the text that the message grows by, Reasoning that of the model's reasoning, and
+	// Call that of a call of a tool; nil is none.
+	Delta     string     `json:"delta,omitempty"`
+	Reasoning string     `json:"reasoning,omitempty"`
+	Call      *TokenCall `json:"call,omitempty"`
 	// Final is true when the message is complete. Text is then the whole of it, unless it
 	// was sent as deltas and need not be repeated.
 	Final bool   `json:"final,omitempty"`
 	Text  string `json:"text,omitempty"`
+	// Usage is what the message cost, where Final is true and it is known.
+	Usage *TokenUsage `json:"usage,omitempty"`
 	// Metadata is anything else that readers may want, such as the model's name.
 	Metadata map[string]string `json:"metadata,omitempty"`
 
@@ -30,6 +35,20 @@ type Token struct {
 	// or its end. So who shows deltas shows Text only where Streamed is false. The run
 	// sets it, for each reader.
 	Streamed bool `json:"streamed,omitempty"`
+}
+
+// TokenCall is a piece of a call of a tool.
+type TokenCall struct {
+	Index     int    `json:"index"`               // of the call in its message, from 0
+	ID        string `json:"id,omitempty"`        // in the first piece
+	Name      string `json:"name,omitempty"`      // of the tool, in the first piece
+	Arguments string `json:"arguments,omitempty"` // what the JSON of the arguments grows by
+}
+
+// TokenUsage is how many tokens a model read and wrote.
+type TokenUsage struct {
+	Input  int `json:"input"`
+	Output int `json:"output"`
 }
 
 // ErrToken is returned by EmitMessage for a token without an ID.

@@ -28,7 +28,12 @@ type Untyped interface {
 
 	// Patch writes fields, by their names on the wire.
 	Patch(ctx context.Context, fields json.RawMessage, o RunOptions) (Result[json.RawMessage], error)
+	Edit(ctx context.Context, steps [][]UntypedEdit, o RunOptions) (Result[json.RawMessage], error)
+	UpdateAndResume(ctx context.Context, e UntypedEdit, a Answers, o RunOptions) (Result[json.RawMessage], error)
+	StartUpdateAndResume(ctx context.Context, e UntypedEdit, a Answers, o RunOptions) *Handle[json.RawMessage]
+
 	State(ctx context.Context, key checkpoint.Key, at uint64) (json.RawMessage, CommitInfo, error)
+	States(ctx context.Context, key checkpoint.Key, q checkpoint.Query) iter.Seq2[StoredState[json.RawMessage], error]
 	Diff(ctx context.Context, key checkpoint.Key, from, to uint64) (Difference, error)
 	Decisions(ctx context.Context, thread string) iter.Seq2[DecisionRecord, error]
 	Replay(ctx context.Context, thread string, from, to uint64) (Replayed, error)
@@ -65,6 +70,20 @@ type Untyped interface {
 	DrawRun(ctx context.Context, thread string, at uint64, depth int) (Drawing, error)
 }
 
+// UntypedEdit is an [Edit] as JSON.
+type UntypedEdit struct {
+	As     string          `json:"as,omitempty"`     // see Edit.As
+	Writes json.RawMessage `json:"writes,omitempty"` // an object by the names of fields; null is none
+	Goto   []string        `json:"goto,omitempty"`
+	Sends  []UntypedSend   `json:"sends,omitempty"`
+}
+
+// UntypedSend is a [Send] as JSON.
+type UntypedSend struct {
+	Node    string          `json:"node"`
+	Payload json.RawMessage `json:"payload"`
+}
+
 type untyped[S any] struct{ *Graph[S] }
 
 func (g untyped[S]) Invoke(ctx context.Context, input json.RawMessage, o RunOptions) (Result[json.RawMessage], error) {
@@ -94,9 +113,59 @@ func (g untyped[S]) InputHash(input json.RawMessage) (string, error) {
 }
 
 func (g untyped[S]) Patch(ctx context.Context, fields json.RawMessage, o RunOptions) (Result[json.RawMessage], error) {
-	write := func(s *S) (Command, error) { return Command{}, g.write(s, fields) }
-	out, err := g.p.drive(ctx, o, request{op: opEdit, edits: erase([][]Edit[S]{{{Do: write}}}), asJSON: true})
+	return g.Edit(ctx, [][]UntypedEdit{{{Writes: fields}}}, o)
+}
+
+func (g untyped[S]) Edit(ctx context.Context, steps [][]UntypedEdit, o RunOptions) (Result[json.RawMessage], error) {
+	out, err := g.p.drive(ctx, o, request{op: opEdit, edits: erase(g.typed(steps)), asJSON: true})
 	return resultOf[json.RawMessage](out), err
+}
+
+func (g untyped[S]) UpdateAndResume(ctx context.Context, e UntypedEdit, a Answers, o RunOptions) (Result[json.RawMessage], error) {
+	out, err := g.p.drive(ctx, o, g.updates(e, a))
+	return resultOf[json.RawMessage](out), err
+}
+
+func (g untyped[S]) StartUpdateAndResume(ctx context.Context, e UntypedEdit, a Answers, o RunOptions) *Handle[json.RawMessage] {
+	return &Handle[json.RawMessage]{f: g.p.live(ctx, o, g.updates(e, a))}
+}
+
+// updates returns the request that applies an edit and answers, and goes on.
+func (g untyped[S]) updates(e UntypedEdit, a Answers) request {
+	return request{op: opUpdateAndResume, edits: erase(g.typed([][]UntypedEdit{{e}})), answers: a, asJSON: true}
+}
+
+// typed returns edits with the type of the state.
+func (g untyped[S]) typed(steps [][]UntypedEdit) [][]Edit[S] {
+	all := make([][]Edit[S], len(steps))
+	for i, edits := range steps {
+		for _, e := range edits {
+			all[i] = append(all[i], Edit[S]{e.As, func(s *S) (Command, error) {
+				if err := g.write(s, e.Writes); err != nil {
+					return Command{}, err
+				}
+				return e.command(g.p)
+			}})
+		}
+	}
+	return all
+}
+
+// command returns where the edit goes.
+func (e *UntypedEdit) command(p *program) (Command, error) {
+	c := Goto(e.Goto...)
+	for _, s := range e.Sends {
+		n, ok := p.find(s.Node)
+		if !ok || p.nodes[n].payload == nil {
+			return c, fmt.Errorf("%w: a Send goes to a Worker, and %q is none", ErrEdit, s.Node)
+		}
+		payload, err := p.nodes[n].payload.decode(s.Payload)
+		if err != nil {
+			return c, fmt.Errorf("%w: the payload for %q: %w", ErrEdit, s.Node, err)
+		}
+		c = c.Send(s.Node, payload)
+	}
+	return c, nil
 }
 
 func (g untyped[S]) State(ctx context.Context, key checkpoint.Key, at uint64) (json.RawMessage, CommitInfo, error) {
@@ -108,8 +177,25 @@ func (g untyped[S]) State(ctx context.Context, key checkpoint.Key, at uint64) (j
 	return data, p, err
 }
 
+func (g untyped[S]) States(ctx context.Context, key checkpoint.Key, q checkpoint.Query) iter.Seq2[StoredState[json.RawMessage], error] {
+	return func(yield func(StoredState[json.RawMessage], error) bool) {
+		for s, err := range g.Graph.States(ctx, key, q) {
+			untyped := StoredState[json.RawMessage]{CommitInfo: s.CommitInfo}
+			if err == nil {
+				untyped.State, err = g.EncodeState(s.State)
+			}
+			if !yield(untyped, err) {
+				return
+			}
+		}
+	}
+}
+
 // write writes fields given as JSON to the state.
 func (g untyped[S]) write(s *S, fields json.RawMessage) error {
+	if trimmed := bytes.TrimSpace(fields); len(trimmed) == 0 || string(trimmed) == "null" {
+		return nil
+	}
 	v := g.p.schema.Blank()
 	g.p.schema.Assign(v, state.View{State: s})
 	if err := g.p.schema.Decode(v, fields); err != nil {
