@@ -61,7 +61,7 @@ func ask[T any](ctx context.Context, q Question, on *terms[T]) (v T, given answe
 	id := hash("question", s.id(), q.Key, strconv.Itoa(n))
 	given, ok := t.run.questions.given[id]
 	if !ok {
-		given, ok = ownerOf(t).back.answer(id)
+		given, ok = ownerOf(t).rewound().answer(id)
 	}
 	switch {
 	case given.refusal != "":
@@ -85,7 +85,7 @@ func ask[T any](ctx context.Context, q Question, on *terms[T]) (v T, given answe
 	if err != nil {
 		return v, given, fmt.Errorf("graph: the answer to %q cannot be of type %T: %w", q.Prompt, v, err)
 	}
-	in := Interrupt{ID: id, Namespace: t.run.ns, Node: t.node.name, Kind: "question",
+	in := Interrupt{ID: id, Namespace: t.run.ns(), Node: t.node.name, Kind: "question",
 		Prompt: q.Prompt, Detail: q.Detail, Schema: schema, Refused: given.data, Secret: q.Secret}
 	if on != nil {
 		action := *on.action

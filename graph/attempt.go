@@ -21,7 +21,6 @@ type attempt struct {
 	failure *NodeError    // what the handler is given; nil while the node itself runs
 
 	fenced   atomic.Bool        // its time has ended: what it does does not count
-	restarts int                // how often a node that was found ran again
 	activity *schedule.Activity // its signs of life; nil unless the node or its handler has a Policy.Idle
 }
 
@@ -106,7 +105,10 @@ func (s *superstep) timed(i int, leave func()) error {
 	end := endOf(res, err)
 	if res.Expired && end != nil {
 		t.consequence = false // its own time ended before the run
-		t.dropQuestions()
+		if s := t.found.Load(); s != nil {
+			s.dropQuestions()
+		}
+		t.open = nil
 	}
 	return end
 }
@@ -158,29 +160,27 @@ func (s *superstep) ownGate(t *task) *schedule.Gate {
 	if t.job.parallel == 0 {
 		return nil
 	}
-	key := runner{t.node, t.job}
-	g, ok := s.gates.Load(key)
-	if !ok {
-		g, _ = s.gates.LoadOrStore(key, schedule.NewGate(t.job.parallel, 0, 0))
-	}
-	return g.(*schedule.Gate)
+	return s.gates.gate(runner{t.node, t.job})
 }
 
 // end waits for what the node of a task that was found has left running. err is how the
 // node ended; end returns how the attempt does.
 func (t *task) end(err error) error {
 	t.name() // from now on it is only read
-	err = t.memo.Load().endAttempt(t.close(err))
-	t.open = t.unanswered()
+	s := t.scope()
+	err = s.memo.Load().endAttempt(s.close(err))
+	t.open = s.unanswered()
 	if err == nil && len(t.open) == 0 {
-		err = t.back.missed()
+		err = s.back.missed()
 	}
 	return err
 }
 
-// asks reports whether the node of a task that was found has asked what is not
-// answered.
-func (t *task) asks() bool { return len(t.unanswered()) > 0 }
+// asks reports whether the node has asked what is not answered.
+func (t *task) asks() bool {
+	s := t.found.Load()
+	return s != nil && len(s.unanswered()) > 0
+}
 
 // call runs the node and its branches once. A panic becomes an error.
 func (t *task) call(ctx context.Context) (err error) {
@@ -193,7 +193,7 @@ func (t *task) call(ctx context.Context) (err error) {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
 		}
 		t.noteEnd(err)
-		if t.found.Load() {
+		if t.isFound() {
 			failed := err != nil
 			if err = t.end(err); !failed {
 				t.noteEnd(err)
@@ -208,10 +208,18 @@ func (t *task) call(ctx context.Context) (err error) {
 		payload = t.failure
 	}
 	cmd, err := t.job.call(ctx, t.view.State, payload)
-	if err == nil && t.node.straight && cmd.zero() && t.failure == nil && !t.found.Load() {
+	if err == nil && t.node.straight && cmd.zero() && t.failure == nil && !t.isFound() {
 		return t.run.schema.CheckWrites(t.view) // it only goes along its edges
 	}
 	return t.decide(ctx, cmd, err)
+}
+
+// follow takes the targets of a Command: see [routing.follow].
+func (t *task) follow(c Command, allowed targets, branch int) error {
+	if c.empty() {
+		return nil
+	}
+	return t.route().follow(c, allowed, branch)
 }
 
 // decide works out where the run goes after the job, which returned cmd and err: it takes the
@@ -222,18 +230,19 @@ func (t *task) decide(ctx context.Context, cmd Command, err error) error {
 		goes = len(up.Goto)+len(up.Sends) > 0
 		err = t.apply(up)
 	} else if err == nil {
-		if t.found.Load() && t.asks() {
+		if t.asks() {
 			return nil
 		}
-		err = t.route(cmd, t.job.targets, 0)
+		err = t.follow(cmd, t.job.targets, 0)
 	}
 	if err == nil {
 		err = t.run.schema.CheckWrites(t.view)
 	}
-	if err != nil || t.toParent != nil {
+	if err != nil || t.parentCommand() != nil {
 		return err
 	}
-	if t.out.Diverted = t.failure != nil && goes; t.out.Diverted {
+	if t.failure != nil && goes {
+		t.route().out.Diverted = true
 		return nil
 	}
 	for i, b := range t.node.branches {
@@ -241,7 +250,7 @@ func (t *task) decide(ctx context.Context, cmd Command, err error) error {
 		if err != nil {
 			return inBranch(err)
 		}
-		if err := t.route(cmd, b.targets, i+1); err != nil || t.toParent != nil {
+		if err := t.follow(cmd, b.targets, i+1); err != nil || t.parentCommand() != nil {
 			return inBranch(err)
 		}
 		if err := t.run.schema.CheckWrites(t.view); err != nil { // a branch may write too
@@ -249,7 +258,7 @@ func (t *task) decide(ctx context.Context, cmd Command, err error) error {
 		}
 	}
 	if t.node.mustGo && !goes && len(t.node.branches) == 0 {
-		return t.nowhere(t.job.targets)
+		return t.route().nowhere(t.job.targets)
 	}
 	return nil
 }
@@ -279,6 +288,13 @@ func Attempt(ctx context.Context) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.number
+}
+
+// isHandling reports whether the handler of t runs, in place of its node.
+func (t *task) isHandling() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.failure != nil
 }
 
 // alive notes a sign of life of t, which is one of the tasks around it too.
@@ -317,9 +333,12 @@ func (t *task) holds(g *schedule.Gate) bool {
 }
 
 func (t *task) passed(g *schedule.Gate) bool {
+	if s := t.found.Load(); s != nil && s.isOver() {
+		return false
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.job.gate == g && !t.over
+	return t.job.gate == g
 }
 
 // around returns the task that the run of t is part of, or from whose node it was begun; nil
@@ -364,5 +383,5 @@ func (t *task) apply(a *parentCommand) error {
 	if err := a.writeTo(t.run.schema, t.view); err != nil {
 		return fmt.Errorf("a Command from the child: %w", err)
 	}
-	return t.routing.apply(a, t.job.targets)
+	return t.route().apply(a, t.job.targets)
 }

@@ -58,7 +58,7 @@ type cacheUse struct {
 // runs its handler, or it resumes a subgraph at an older commit.
 func cacheFor(t *task) *cacheUse {
 	store := t.run.cfg.Cache
-	if t.node.cache == nil || store == nil || t.failure != nil || t.back != nil {
+	if t.node.cache == nil || store == nil || t.failure != nil || t.rewound() != nil {
 		return nil
 	}
 	return &cacheUse{store: store}
@@ -97,7 +97,7 @@ func (c *cacheUse) get(ctx context.Context) (data []byte, ok bool, err error) {
 
 // memoize puts what t has done into the cache, if it depends on nothing but its input.
 func (c *cacheUse) memoize(t *task) {
-	if t.found.Load() && t.dependsOnAnswers() {
+	if t.isFound() && t.dependsOnAnswers() {
 		return
 	}
 	if err := c.put(t); err != nil {

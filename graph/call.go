@@ -35,8 +35,8 @@ func CallWith[T any](ctx context.Context, name string, policy Policy, fn func(ct
 		return *new(T), err
 	}
 	if d.up != nil {
-		d.up.permit.Release()
-		defer d.up.permit.Acquire(ctx)
+		d.up.permit().Release()
+		defer d.up.permit().Acquire(ctx)
 	}
 	return obtain(ctx, d, fn)
 }
@@ -119,8 +119,8 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 	default:
 	}
 	if s := scopeOf(ctx); s != nil {
-		s.permit.Release()
-		defer s.permit.Acquire(ctx)
+		s.permit().Release()
+		defer s.permit().Acquire(ctx)
 	}
 	select {
 	case <-f.done:
@@ -229,11 +229,11 @@ func (d *durable) permit(ctx context.Context) *schedule.Permit {
 	case d.up == nil:
 		return nil
 	case d.what == "once":
-		return d.up.permit
+		return d.up.permit()
 	}
 	d.up.task.addWaits(1)
 	defer d.up.task.addWaits(-1)
-	return d.up.permit.Permits().Acquire(ctx)
+	return d.up.permit().Permits().Acquire(ctx)
 }
 
 // again is Retry.again for calls: a question and a way out are no failures.
@@ -275,13 +275,13 @@ func (d *durable) attempt(ctx context.Context, permit *schedule.Permit, fn func(
 		v, err := within(ctx, limit, time.Second, fn, func() {})
 		return v, nil, err
 	}
-	s := &scope{task: d.up.task, up: d.up, ident: d.ident, permit: permit}
+	s := &scope{task: d.up.task, up: d.up, ident: d.ident, own: permit}
 	if limit == 0 {
 		v, err := s.body(ctx, fn)
 		return v, s.unanswered(), err
 	}
-	s.permit = permit.Transfer()
-	defer permit.Reclaim(ctx, s.permit)
+	s.own = permit.Transfer()
+	defer permit.Reclaim(ctx, s.own)
 	body := func(ctx context.Context) (any, error) { return s.body(ctx, fn) }
 	v, err := within(ctx, limit, s.task.run.lateGrace(), body, func() {
 		s.task.run.session.gaveUp.Store(true)

@@ -32,14 +32,14 @@ func (c childStart) resume() (found bool, err error) {
 	switch w := rec.Within; {
 	case c.next.forks, c.cfg.Nested != PerThread:
 		return true, c.resumeTurn(rec)
-	case w == nil, w.Root.Branch != c.place.Root.Branch:
+	case w == nil, w.Root.Branch != c.place().Root.Branch:
 		return false, nil
-	case w.Call == c.place.Call:
+	case w.Call == c.place().Call:
 		return true, c.resumeTurn(rec)
-	case w.Task == c.place.Task:
+	case w.Task == c.place().Task:
 		return c.resumeEnded()
-	case w.Namespace == c.place.Namespace && w.Turn == c.place.Turn && w.Step == c.place.Step:
-		return false, sharedError(c.name, w, c.place)
+	case w.Namespace == c.place().Namespace && w.Turn == c.place().Turn && w.Step == c.place().Step:
+		return false, sharedError(c.name, w, c.place())
 	}
 	return false, nil
 }
@@ -58,14 +58,14 @@ func (c childStart) resumeTurn(rec *checkpoint.Record) error {
 // resumeEnded looks for the end of the call's turn among the commits before the head: the task has
 // called the child again since. A turn that had not ended is begun anew.
 func (c childStart) resumeEnded() (found bool, err error) {
-	for commit, err := range c.thread().commits(c.ns, checkpoint.Query{}) {
+	for commit, err := range c.thread().commits(c.ns(), checkpoint.Query{}) {
 		if err != nil {
 			return false, c.fail(err)
 		}
 		switch w := commit.rec.Within; {
-		case w == nil, w.Task != c.place.Task, w.Root.Branch != c.place.Root.Branch:
+		case w == nil, w.Task != c.place().Task, w.Root.Branch != c.place().Root.Branch:
 			return false, nil
-		case w.Call != c.place.Call:
+		case w.Call != c.place().Call:
 		case !commit.rec.Done():
 			return false, nil
 		default:
@@ -93,7 +93,7 @@ func (c childStart) adoptResult(end storedCommit) error {
 // restoreShared finds out what the call has written up to a commit, where it shares its parent's
 // state.
 func (c childStart) restoreShared(at uint64) error {
-	if err := c.shared.restore(c.program, c.thread(), c.ns, c.place, at); err != nil {
+	if err := c.shared.restore(c.program, c.thread(), c.ns(), c.place(), at); err != nil {
 		return c.fail(err)
 	}
 	return nil

@@ -29,9 +29,9 @@ type recordRoom struct {
 	ways   []checkpoint.Way
 }
 
-// room returns memory for the record of the next commit. Records that are sent to readers are not
+// nextRoom returns memory for the record of the next commit. Records that are sent to readers are not
 // used again.
-func (c *committer) room() *recordRoom {
+func (c *committer) nextRoom() *recordRoom {
 	switch {
 	case c.run.session.events != nil || c.journal == nil:
 		return new(recordRoom)
@@ -57,7 +57,7 @@ func (c *committer) newJournal(chain *checkpoint.Chain) *journal.Journal {
 	r := c.run
 	chain.Fence, chain.TTL = r.session.fence(), r.session.root.cfg.TTL
 	cfg := journal.Config{Source: committed{c}, Store: r.cfg.Store, Key: r.key(), Run: r.session.writer, Durability: r.opts.Durability.journal(),
-		Writes: &r.session.writing, Allowed: c.allowed, Cancel: r.cancel, Fail: r.fail,
+		Writes: &r.session.writing, Allowed: c.allowed, Cancel: r.life.cancel, Fail: r.fail,
 		Panic: func(v any) error { return &PanicError{Value: v, Stack: debug.Stack()} }}
 	if r.inside != nil {
 		cfg.Parent, cfg.Disposable = r.inside.run.journal, r.cfg.Nested != PerThread
@@ -101,7 +101,8 @@ func (c committed) Check(bytes int) error { return c.fitsIn(bytes) }
 // inFlight until the commit is stored.
 func (c committed) Encoded() {
 	c.next.inFlight = append(c.next.inFlight, c.next.closed...)
-	c.next.forks, c.next.closed, c.next.recorded, c.run.shared.wrote = false, nil, 0, nil
+	c.next.forks, c.next.closed, c.next.recorded = false, nil, 0
+	c.run.shared.committed()
 }
 
 // Stored returns a function that sends the events of the commit and of its decisions.
@@ -132,7 +133,7 @@ func (c *committer) commit(source checkpoint.Source) error {
 		return c.fits()
 	}
 	if c.next.source = source; source != checkpoint.Input {
-		c.next.ran = r.whatRan(c.room())
+		c.next.ran = r.whatRan(c.nextRoom())
 		c.journal.Record(r.trace()...)
 	}
 	return c.journal.Commit(r.front.Empty(), len(c.next.closed) > 0)
@@ -154,7 +155,7 @@ func (c *committer) flush(status Status) error {
 // record describes the position of the run. While a step runs, that is the position before it.
 func (c *committer) record() (*checkpoint.Record, error) {
 	r := c.run
-	rec := &c.room().record
+	rec := &c.nextRoom().record
 	*rec = checkpoint.Record{
 		Next: rec.Next[:0], Fields: rec.Fields[:0],
 		Graph: r.name, Program: r.hash, Run: r.session.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: c.next.source,

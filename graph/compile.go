@@ -150,7 +150,7 @@ func (c *compiler) addNodes() {
 		}
 		added = append(added, n)
 		c.places = append(c.places, n.pos)
-		c.p.nodes = append(c.p.nodes, node{name: n.name, job: j, payload: n.payload, child: n.child, cache: n.cache,
+		c.p.nodes = append(c.p.nodes, node{name: n.name, job: j, outcome: step.Outcome{Node: len(c.p.nodes)}, payload: n.payload, child: n.child, cache: n.cache,
 			quick: j.plain && !j.budgeted && n.cache == nil})
 		c.p.shape.Nodes = append(c.p.shape.Nodes, step.Node{Name: n.name})
 	}

@@ -166,7 +166,7 @@ func (m decider) discardsAt(at uint64, rec *checkpoint.Record, before, after []c
 // closeOpen lets the next commit record the questions that were open with the pending writes before
 // and are not with those after, at commit number at. Those of a subgraph are listed at the root.
 func (c *committer) closeOpen(at uint64, rec *checkpoint.Record, before, after []checkpoint.Entry) error {
-	if r := c.run; r.inside != nil || r.ns != "" || r.req.replays() {
+	if r := c.run; r.inside != nil || r.ns() != "" || r.req.replays() {
 		return nil
 	}
 	closed, err := c.decider().discardsAt(at, rec, before, after)

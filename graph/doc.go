@@ -114,7 +114,7 @@
 //     attempt.go routing.go parent.go result.go memo.go commit.go subgraphs.go fold.go pause.go
 //     decider.go rewind.go rewound.go lineage.go lease.go durability.go scope.go.
 //  5. The state of a run, a step and a task, and what is stored of it: superstep.go task.go
-//     frontier.go run.go running.go questions.go threadreader.go inspect.go pending.go.
+//     frontier.go run.go life.go running.go questions.go threadreader.go inspect.go pending.go.
 //  6. The terms that all of the others use: request.go node.go command.go plan.go now.go
 //     config.go limit.go status.go answer.go program.go policy.go decisionrecord.go decision.go
 //     caller.go mode.go drain.go failure.go timeout.go errors.go memorycache.go storednames.go

@@ -17,7 +17,7 @@ import (
 // set makes r, which is zero, a run that has not begun.
 func (r *run) set(p *program, ctx context.Context, s *session, q *request, o RunOptions) {
 	r.program, r.session, r.req, r.opts = p, s, q, o
-	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	r.life.parent, r.ctx = ctx, &r.life
 	r.superstep.run, r.committer.run, r.tasks, r.outs, r.changed = r, r, r.inlineStorage.tasks[:0], r.inlineStorage.outs[:0], r.few[:0]
 	fields := len(p.schema.Fields())
 	r.changed = slices.Grow(r.changed, fields)[:fields]
@@ -158,7 +158,7 @@ func (r *run) open() error {
 	if err := r.unmoved(); err != nil {
 		return err
 	}
-	if r.inside == nil && r.ns == "" && !r.req.replays() && chain.Record != nil {
+	if r.inside == nil && r.ns() == "" && !r.req.replays() && chain.Record != nil {
 		if err := recordAnnounced(r.thread(), r.deciderIn(chain)); err != nil {
 			return fmt.Errorf("graph %q: %w", r.name, err)
 		}
@@ -200,7 +200,7 @@ func (r *run) goOnFrom(chain *checkpoint.Chain) error {
 		return nil
 	}
 	// The inputs that the newest commit has taken stay taken, and its questions are closed.
-	newest, pending, err := r.thread().newest(r.ns)
+	newest, pending, err := r.thread().newest(r.ns())
 	if err == nil {
 		err = r.closeOpen(newest.Seq, newest.rec, pending, nil)
 	}
@@ -246,7 +246,7 @@ func (r *run) resting() (Status, error) {
 // conclude returns how a run ended.
 func (r *run) conclude(status Status, err error) (outcome, error) {
 	for _, t := range r.tasks {
-		t.memo.Load().close()
+		t.memo().close()
 	}
 	if r.inside != nil && r.running != nil { // the tasks of the root end with its list
 		for _, t := range r.tasks[:cap(r.tasks)] {
@@ -262,7 +262,7 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 	}
 	switch {
 	case r.state.State == nil:
-	case r.session.events == nil && r.inside == nil: // no reader and no parent has it
+	case r.session.events == nil: // no reader has it
 		out.state = r.state.State
 	default:
 		out.state = r.schema.Copy(r.state)

@@ -219,7 +219,7 @@ func (d *drivenRun) loadRunHistory() error {
 	if !d.madeHead() {
 		return nil
 	}
-	for c, err := range d.thread().commits(d.ns, d.ofRun("")) {
+	for c, err := range d.thread().commits(d.ns(), d.ofRun("")) {
 		if err != nil {
 			return d.fail(err)
 		}
@@ -242,7 +242,7 @@ func (d *drivenRun) ofRun(source checkpoint.Source) checkpoint.Query {
 
 // inputOfRun returns the hash of the input with which the run has begun a turn; "" if it has not.
 func (d *drivenRun) inputOfRun() (hash string, err error) {
-	for c, err := range d.thread().commits(d.ns, d.ofRun(checkpoint.Input)) {
+	for c, err := range d.thread().commits(d.ns(), d.ofRun(checkpoint.Input)) {
 		if err != nil {
 			return "", d.fail(err)
 		}

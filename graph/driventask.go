@@ -136,7 +136,7 @@ func (c taskCall) reread(t *task) error {
 	}
 	slots := stored.byTask[t.id()]
 	t.err, t.open, t.settled = nil, nil, true
-	t.subgraphs.Load().setQuestions(nil)
+	t.called().setQuestions(nil)
 	if slots[slotResult] != nil {
 		return nil
 	}

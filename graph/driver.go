@@ -107,7 +107,7 @@ func driveStep(ctx context.Context, p *program, o RunOptions, q request, d *driv
 	}
 	s.finished, s.events = make(chan struct{}), newEmitter(p.cfg.Now)
 	defer s.wait()
-	defer s.root.cancel(errLeft) // events has panicked, or all is over
+	defer s.root.life.cancel(errLeft) // events has panicked, or all is over
 	for ev, err := range s.events.readers(rd, s.start) {
 		if err == nil {
 			events(ev)

@@ -108,7 +108,7 @@ type editor struct {
 
 // editAll opens the thread and commits the steps. Answers go into the first commit.
 func (ed *editor) editAll(steps [][]edit, a Answers) error {
-	ed.ns = ed.opts.Namespace
+	ed.at.Store(&location{namespace: ed.opts.Namespace})
 	if err := ed.openForEdits(steps); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (ed *editor) openForEdits(steps [][]edit) error {
 		return err
 	}
 	if ed.journal.Chain.Record == nil {
-		if steps[0][0].as == Start && ed.ns == "" {
+		if steps[0][0].as == Start && ed.ns() == "" {
 			return nil
 		}
 		return unknown(ed.key(), 0)
@@ -146,9 +146,9 @@ func (ed *editor) openForEdits(steps [][]edit) error {
 	if in := ed.journal.Chain.Record.Within; in != nil {
 		place := *in
 		place.Wrote = nil // that was the step before
-		ed.place = &place
+		ed.at.Store(&location{ed.ns(), &place})
 	}
-	if ed.ns != "" && ed.journal.Chain.Branches() {
+	if ed.ns() != "" && ed.journal.Chain.Branches() {
 		if err := ed.forkForEdit(); err != nil {
 			return err
 		}
@@ -216,16 +216,16 @@ func (ed *editor) changeOf() DecisionRecord {
 	var views []state.View
 	for _, t := range ed.tasks {
 		views = append(views, t.view)
-		if t.out.Node != step.NoNode {
+		if t.node.outcome.Node != step.NoNode {
 			names = append(names, t.node.name)
 		}
 	}
-	return ed.decider().change(ed.ns, strings.Join(names, ", "), ed.schema, views...)
+	return ed.decider().change(ed.ns(), strings.Join(names, ", "), ed.schema, views...)
 }
 
 // commitEdit commits an edit. before and pending are the pending writes before it and after it.
 func (ed *editor) commitEdit(change DecisionRecord, before, pending []checkpoint.Entry) error {
-	ed.next.source, ed.next.ran = checkpoint.Update, ed.whatRan(ed.room())
+	ed.next.source, ed.next.ran = checkpoint.Update, ed.whatRan(ed.nextRoom())
 	if err := ed.decideChange(change, pending); err != nil {
 		return err
 	}
@@ -253,14 +253,14 @@ func (ed *editor) editStart(e edit) error {
 		return fmt.Errorf("%w: an edit as %s begins where the graph does; its Command must be empty", ErrEdit, Start)
 	}
 	ed.opts.OnOpenQuestions = Discard
-	change := ed.decider().change(ed.ns, Start, ed.schema, input)
+	change := ed.decider().change(ed.ns(), Start, ed.schema, input)
 	if err := ed.decideChange(change, nil); err != nil {
 		return err
 	}
 	if err := beginTurn(ed.run, input); err != nil {
 		return err
 	}
-	if ed.ns != "" { // its decision is confirmed once it is stored, whatever the durability
+	if ed.ns() != "" { // its decision is confirmed once it is stored, whatever the durability
 		if err := ed.journal.Flush(); err != nil {
 			return err
 		}
@@ -277,11 +277,11 @@ func (ed *editor) editEnd(e edit, pending []checkpoint.Entry) error {
 		return err
 	}
 	t := ed.newTask()
-	t.begin(&node{job: job{call: e.do}}, step.NoNode, -1, nil)
+	t.begin(&node{job: job{call: e.do}, outcome: step.Outcome{Node: step.NoNode}}, -1, nil)
 	if err := t.call(t); err != nil {
 		return t.fail(err)
 	}
-	change := ed.decider().change(ed.ns, End, ed.schema, t.view)
+	change := ed.decider().change(ed.ns(), End, ed.schema, t.view)
 	ed.tasks = append(finished, t)
 	if err := ed.foldEdits(true); err != nil {
 		return err
@@ -295,7 +295,7 @@ func (ed *editor) editEnd(e edit, pending []checkpoint.Entry) error {
 // decideChange lets the next commit record an edit by hand. That of a subgraph's state is recorded
 // at the root, where it is announced before. entries are the pending writes after the commit.
 func (ed *editor) decideChange(d DecisionRecord, entries []checkpoint.Entry) error {
-	if ed.ns != "" {
+	if ed.ns() != "" {
 		return ed.announce(d, entries)
 	}
 	return ed.decider().record(d)
@@ -305,7 +305,7 @@ func (ed *editor) decideChange(d DecisionRecord, entries []checkpoint.Entry) err
 // state.
 func (ed *editor) recordChange(d DecisionRecord) {
 	ed.session.events.decision(ed.run, d)
-	if ed.ns != "" {
+	if ed.ns() != "" {
 		ed.confirm(d)
 	}
 }

@@ -140,7 +140,7 @@ type outerPut struct {
 // it. With them the tasks that run the subgraph go on with the edited one.
 func (ed *editor) outerPuts(root *checkpoint.Chain, closed map[string]bool) ([]outerPut, error) {
 	var inner []outerPut
-	for w := ed.place; w != nil; {
+	for w := ed.place(); w != nil; {
 		c := root
 		if w.Namespace != "" {
 			var err error
@@ -280,7 +280,7 @@ func recordAnnounced(t threadReader, m decider) error {
 // program at hand is the subgraph's, so the root's state is taken as it is stored.
 func (ed *editor) forkForEdit() error {
 	key := checkpoint.Key{Thread: ed.opts.Thread}
-	host, rw, err := newOpener(ed.run).hostOf(ed.ns, ed.journal.Chain.Parent())
+	host, rw, err := newOpener(ed.run).hostOf(ed.ns(), ed.journal.Chain.Parent())
 	if err != nil {
 		return err
 	}
@@ -306,7 +306,7 @@ func (ed *editor) forkForEdit() error {
 	if err != nil {
 		return err
 	}
-	ed.place.Root.Branch = rec.Branch
+	ed.place().Root.Branch = rec.Branch
 	ed.forkRoot = func(more ...checkpoint.Entry) error {
 		if len(more) > 0 && c.DecisionRoom(mostDecisions) == 0 {
 			ed.decider().logUnrecorded()

@@ -24,7 +24,7 @@ func (ed *editor) editTasks(edits []edit) (whole bool, err error) {
 		if err := ed.begin(t, e); err != nil {
 			return false, err
 		}
-		if n := t.out.Node; n != step.NoNode && due[n] > 0 {
+		if n := t.node.outcome.Node; n != step.NoNode && due[n] > 0 {
 			due[n]--
 			acted++
 		}
@@ -40,7 +40,7 @@ func (ed *editor) editTasks(edits []edit) (whole bool, err error) {
 	if !whole && slices.ContainsFunc(ed.tasks, func(t *task) bool { return t.node.payload != nil }) {
 		return false, fmt.Errorf("%w: a Worker has no name for each of its tasks; act as all that is due, or as none of them", ErrEdit)
 	}
-	slices.SortStableFunc(ed.tasks, func(a, b *task) int { return a.out.Node - b.out.Node })
+	slices.SortStableFunc(ed.tasks, func(a, b *task) int { return a.node.outcome.Node - b.node.outcome.Node })
 	return whole, nil
 }
 
@@ -53,7 +53,7 @@ func (ed *editor) begin(t *task, e edit) error {
 				anywhere = append(anywhere, target{name, i})
 			}
 		}
-		t.begin(&node{job: job{call: e.do, targets: append(anywhere, target{End, end})}}, step.NoNode, -1, nil)
+		t.begin(&node{job: job{call: e.do, targets: append(anywhere, target{End, end})}, outcome: step.Outcome{Node: step.NoNode}}, -1, nil)
 		return nil
 	}
 	n, ok := ed.find(e.as)
@@ -62,13 +62,16 @@ func (ed *editor) begin(t *task, e edit) error {
 	}
 	acting := ed.nodes[n]
 	acting.call = e.do
-	t.begin(&acting, n, -1, nil)
+	t.begin(&acting, -1, nil)
 	return nil
 }
 
 // foldEdits folds what the edits wrote. What lives for one step ends with a whole one.
 func (ed *editor) foldEdits(whole bool) error {
-	if ed.ns != "" {
+	if ed.ns() != "" {
+		if ed.shared == nil {
+			ed.shared = new(sharedState)
+		}
 		if err := ed.shared.note(ed.program, ed.tasks); err != nil { // it may share its parent's state
 			return ed.fail(err)
 		}
@@ -96,7 +99,7 @@ func notes(pending []checkpoint.Entry) (rest []checkpoint.Entry) {
 func (ed *editor) withoutActed(pending []checkpoint.Entry) (rest []checkpoint.Entry) {
 	acted := map[string]bool{}
 	for _, t := range ed.tasks {
-		if t.out.Node != step.NoNode {
+		if t.node.outcome.Node != step.NoNode {
 			acted[ed.taskID(ed.done+1, t.node.name, -1)] = true
 		}
 	}

@@ -111,7 +111,7 @@ func (e *emitter) task(t *task, phase Phase, err error) {
 	if phase == Started && t.index >= 0 {
 		input = payloadJSON(t.payload)
 	}
-	e.send(t.run, Event{Mode: Tasks, Input: input, Namespace: t.run.ns, Step: t.run.step, Node: t.node.name, Task: t.id(), Label: t.label(), Sends: t.run.sendsTo(t), Phase: phase,
+	e.send(t.run, Event{Mode: Tasks, Input: input, Namespace: t.run.ns(), Step: t.run.step, Node: t.node.name, Task: t.id(), Label: t.label(), Sends: t.run.sendsTo(t), Phase: phase,
 		Attempt: t.number, Cached: t.cached, Err: err, Interrupts: withoutDrained(t.open)})
 }
 
@@ -134,7 +134,7 @@ func (e *emitter) taskEnded(t *task) {
 func (e *emitter) step(r *run) {
 	if e.wants(r, Updates) {
 		for _, t := range r.tasks {
-			e.send(r, Event{Mode: Updates, Namespace: r.ns, Step: r.step, Node: t.node.name, Task: t.id(), Cached: t.cached, Writes: written(r.schema, t.view)})
+			e.send(r, Event{Mode: Updates, Namespace: r.ns(), Step: r.step, Node: t.node.name, Task: t.id(), Cached: t.cached, Writes: written(r.schema, t.view)})
 		}
 	}
 	e.values(r)
@@ -143,7 +143,7 @@ func (e *emitter) step(r *run) {
 // values sends a copy of a run's state.
 func (e *emitter) values(r *run) {
 	if e.wants(r, Values) {
-		e.send(r, Event{Mode: Values, Namespace: r.ns, Step: r.step, State: r.schema.Copy(r.state), schema: r.schema})
+		e.send(r, Event{Mode: Values, Namespace: r.ns(), Step: r.step, State: r.schema.Copy(r.state), schema: r.schema})
 	}
 }
 
@@ -151,7 +151,7 @@ func (e *emitter) values(r *run) {
 func (e *emitter) commit(r *run, seq uint64, rec *checkpoint.Record) {
 	if e.wants(r, Checkpoints) {
 		p := commitInfoOfRecord(r.opts.Thread, seq, rec)
-		e.send(r, Event{Mode: Checkpoints, Namespace: r.ns, Step: p.Step, Checkpoint: seq, Commit: &p})
+		e.send(r, Event{Mode: Checkpoints, Namespace: r.ns(), Step: p.Step, Checkpoint: seq, Commit: &p})
 	}
 }
 
@@ -183,7 +183,7 @@ func (e *emitter) end(r *run, out *outcome) {
 	if e == nil {
 		return
 	}
-	e.SendLast(r.ctx, Event{Mode: Ended, Namespace: r.ns, Step: r.step, Status: out.status, State: out.state, Interrupts: out.interrupts, Drained: out.drained,
+	e.SendLast(r.ctx, Event{Mode: Ended, Namespace: r.ns(), Step: r.step, Status: out.status, State: out.state, Interrupts: out.interrupts, Drained: out.drained,
 		Starved: out.starved, Steps: out.steps, Checkpoint: out.checkpoint, schema: r.schema})
 }
 
@@ -230,9 +230,10 @@ func Relabel(ctx context.Context, payload any) {
 		return
 	}
 	if label, err := labelOf(payload); err == nil {
-		t.mu.Lock()
-		t.relabel = label
-		t.mu.Unlock()
+		s := t.scope()
+		s.mu.Lock()
+		s.relabel = label
+		s.mu.Unlock()
 	}
 }
 

@@ -80,7 +80,7 @@ func (s *superstep) performInline() {
 		return
 	}
 	t.number = 1
-	if err := t.call(t); err != nil || len(t.open) > 0 || t.subgraphs.Load().hasUnsaved() {
+	if err := t.call(t); err != nil || len(t.open) > 0 || t.called().hasUnsaved() {
 		s.performSafely(func() { s.endQuick(0, err) })
 	}
 }
@@ -120,7 +120,7 @@ func (s *superstep) ended(i int) {
 }
 
 // stop cancels the other tasks of the step, because of err.
-func (s *superstep) stop(err error) { s.run.cancel(&stopped{s.run, err}) }
+func (s *superstep) stop(err error) { s.run.life.cancel(&stopped{s.run, err}) }
 
 // perform runs task i to its end: a result, a question, or an error after its last attempt and its
 // handler.
@@ -187,11 +187,11 @@ func (s *superstep) try(i int) {
 // more looks at how an attempt of t ended, and reports whether another follows.
 func (s *superstep) more(t *task, err error, began time.Time) bool {
 	finished := err == nil && len(t.open) == 0
-	if finished && !t.subgraphs.Load().hasUnsaved() {
+	if finished && !t.called().hasUnsaved() {
 		return false
 	}
-	if t.subgraphs.Load().hasUnsaved() && !finished {
-		err = errors.Join(err, t.subgraphs.Load().save())
+	if t.called().hasUnsaved() && !finished {
+		err = errors.Join(err, t.called().save())
 	}
 	if finished || len(t.open) > 0 && (err == nil || errors.Is(err, ErrInterrupted)) {
 		return false
@@ -240,13 +240,11 @@ func (s *superstep) replace(i int) {
 	old.fenced.Store(true)
 	s.run.session.gaveUp.Store(true)
 	t := s.furnish(new(task), s.run.schema.Blank()) // this is a worker
-	t.begin(old.node, old.out.Node, old.index, old.payload)
+	t.begin(old.node, old.index, old.payload)
 	t.number, t.within, t.job, t.failure = old.number, old.within, old.job, old.failure
-	t.timed = old.timed
-	t.memo.Store(memoOf(old))
-	if t.back = old.back.anew(); t.back != nil {
-		t.found.Store(true)
-	}
+	from, to := old.scope(), t.scope()
+	to.memo.Store(memoOf(old))
+	to.timed, to.back = from.timed, from.back.anew()
 	old.running.drop(old)
 	s.tasks[i] = t
 }

@@ -60,24 +60,25 @@ func (p *payloadType) String() string {
 // fallBack calls the alternatives one after the other until one does not fail.
 func fallBack(ctx context.Context, calls []call, s, payload any) (Command, error) {
 	t := taskOf(ctx)
+	own := t.scope()
 	fresh := t.run.schema.Blank()
 	t.run.schema.Assign(fresh, t.view)
 	var errs []error
-	for _, f := range t.tried[:min(len(t.tried), len(calls)-1)] { // before it was asked, in another call
+	for _, f := range own.tried[:min(len(own.tried), len(calls)-1)] { // before it was asked, in another call
 		errs = append(errs, &StoredError{f})
 	}
 	for i := len(errs); ; i++ {
-		t.setPart(i)
+		own.setPart(i)
 		cmd, err := protect(ctx, calls[i], s, payload)
 		if err == nil || ctx.Err() != nil || errors.Is(err, ErrInterrupted) && t.asks() || isStoreFailure(err) || parentCommandIn(err) != nil {
 			return cmd, err
 		}
-		err = t.awaitWorks(err)
+		err = own.awaitWorks(err)
 		if errs = append(errs, err); i == len(calls)-1 {
 			return Command{}, errors.Join(errs...)
 		}
-		t.tried = append(slices.Clip(t.tried), failureOf(t.placedLocked(err)))
-		t.dropQuestions()
+		own.tried = append(slices.Clip(own.tried), failureOf(t.placedLocked(err)))
+		own.dropQuestions()
 		t.run.schema.Assign(t.view, fresh)
 	}
 }

@@ -14,10 +14,14 @@ type values struct {
 	state   state.View
 	changed []bool // fields that differ from the last commit
 
-	before  state.View      // what the state was before a fold that may fail
-	writes  []state.Channel // of one field, while it is folded
-	writers []int           // the tasks that wrote them
-	few     [16]bool        // where changed begins: a small state needs no more
+	folding *folding // nil until a fold that may fail
+	few     [16]bool // where changed begins: a small state needs no more
+}
+
+// folding is what a fold that may fail needs. The folds of a run use one.
+type folding struct {
+	before state.View      // what the state was before
+	writes []state.Channel // of one field
 }
 
 // fold carries the writes of a step's tasks into the state, field by field and in canonical order.
@@ -29,7 +33,7 @@ func (v *values) fold(p *program, tasks []*task) error {
 		return err
 	}
 	for _, i := range p.expire {
-		if len(v.collect(tasks, i)) == 0 {
+		if !slices.ContainsFunc(tasks, func(t *task) bool { return t.view.Channels[i].Wrote() }) {
 			v.state.Channels[i].(state.Expirer).Expire()
 			v.changed[i] = true
 		}
@@ -51,52 +55,58 @@ func (v *values) foldOne(own []state.Channel) {
 // step stays.
 func (v *values) foldAll(p *program, tasks []*task) (err error) {
 	field := 0
-	if v.before.State == nil {
-		v.before = p.schema.Blank()
-	}
-	p.schema.Assign(v.before, v.state)
+	before := v.room(p).before
+	p.schema.Assign(before, v.state)
 	defer func() {
 		if val := recover(); val != nil {
 			err = fmt.Errorf("folding field %q: %w", p.schema.Fields()[field].Name, &PanicError{Value: val, Stack: debug.Stack()})
 		}
 		if err != nil {
-			p.schema.Assign(v.state, v.before) // v.changed may have too many fields, never too few
+			p.schema.Assign(v.state, before) // v.changed may have too many fields, never too few
 		}
 	}()
 	for field = range v.state.Channels {
-		writes := v.collect(tasks, field)
+		writes := v.folding.collect(tasks, field)
 		if len(writes) == 0 {
 			continue
 		}
 		if err := v.state.Channels[field].Fold(writes); err != nil {
-			return v.conflict(p.schema.Fields()[field].Name, tasks, err)
+			return conflict(p.schema.Fields()[field].Name, tasks, field, err)
 		}
 		v.changed[field] = true
 	}
 	return nil
 }
 
-// collect returns the views of a field that the tasks have written, in canonical order, and leaves
-// the places of those tasks in v.writers.
-func (v *values) collect(tasks []*task, field int) []state.Channel {
-	v.writes, v.writers = slices.Grow(v.writes[:0], len(tasks)), slices.Grow(v.writers[:0], len(tasks))
-	for i, t := range tasks {
-		if c := t.view.Channels[field]; c.Wrote() {
-			v.writes, v.writers = append(v.writes, c), append(v.writers, i)
-		}
+// room returns v.folding. It makes it if there is none.
+func (v *values) room(p *program) *folding {
+	if v.folding == nil {
+		v.folding = &folding{before: p.schema.Blank()}
 	}
-	return v.writes
+	return v.folding
 }
 
-// conflict adds the field, and the two nodes of a ConflictError, to the error of a fold.
-func (v *values) conflict(field string, tasks []*task, err error) error {
+// collect returns the views of a field that the tasks have written, in canonical order.
+func (f *folding) collect(tasks []*task, field int) []state.Channel {
+	f.writes = slices.Grow(f.writes[:0], len(tasks))
+	for _, t := range tasks {
+		if c := t.view.Channels[field]; c.Wrote() {
+			f.writes = append(f.writes, c)
+		}
+	}
+	return f.writes
+}
+
+// conflict adds a field, and the two nodes of a ConflictError, to the error of a fold.
+func conflict(name string, tasks []*task, field int, err error) error {
 	var c *state.ConflictError
-	if !errors.As(err, &c) || max(c.First, c.Second) >= len(v.writers) {
-		return fmt.Errorf("folding field %q: %w", field, err)
+	writers := slices.DeleteFunc(slices.Clone(tasks), func(t *task) bool { return !t.view.Channels[field].Wrote() })
+	if !errors.As(err, &c) || max(c.First, c.Second) >= len(writers) {
+		return fmt.Errorf("folding field %q: %w", name, err)
 	}
-	a, b := tasks[v.writers[c.First]], tasks[v.writers[c.Second]]
+	a, b := writers[c.First].node.name, writers[c.Second].node.name
 	if c.First == c.Second {
-		return fmt.Errorf("%w: field %q was written by node %q: %s", ErrConflict, field, a.node.name, c.Rule)
+		return fmt.Errorf("%w: field %q was written by node %q: %s", ErrConflict, name, a, c.Rule)
 	}
-	return fmt.Errorf("%w: field %q was written by node %q and by node %q: %s", ErrConflict, field, a.node.name, b.node.name, c.Rule)
+	return fmt.Errorf("%w: field %q was written by node %q and by node %q: %s", ErrConflict, name, a, b, c.Rule)
 }

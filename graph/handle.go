@@ -91,5 +91,5 @@ func (l *Handle[S]) Cancel(cause error) {
 		l.remote.Cancel(cause)
 		return
 	}
-	l.session().root.cancel(cause)
+	l.session().root.life.cancel(cause)
 }

@@ -30,7 +30,7 @@ func (s *session) acquireLease() error {
 		return fmt.Errorf("graph %q: %w: thread %q waits for node %q of graph %q, which waits here", r.name, checkpoint.ErrOwned,
 			r.opts.Thread, t.node.name, t.run.name)
 	}
-	held, err := checkpoint.HoldWith(r.ctx, r.cfg.Store, r.opts.Thread, hold, r.cancel)
+	held, err := checkpoint.HoldWith(r.ctx, r.cfg.Store, r.opts.Thread, hold, r.life.cancel)
 	if err != nil {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}

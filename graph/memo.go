@@ -55,10 +55,11 @@ func ownerOf(t *task) *task {
 
 // memoOf returns the memo journal of a task. It makes one if there is none.
 func memoOf(t *task) *memo {
-	if t.memo.Load() == nil {
-		t.memo.CompareAndSwap(nil, &memo{owner: t})
+	s := t.scope()
+	if s.memo.Load() == nil {
+		s.memo.CompareAndSwap(nil, &memo{owner: t})
 	}
-	return t.memo.Load()
+	return s.memo.Load()
 }
 
 // restoreMemo fills the memo journal of t from the pending writes of t.
@@ -154,7 +155,7 @@ func keep[T any](ctx context.Context, s *scope, id, name string, fn func() (any,
 	}
 	defer e.unlock()
 	if !e.isMade() {
-		if err := m.find(e, ownerOf(s.task).back, id, name); err != nil {
+		if err := m.find(e, ownerOf(s.task).rewound(), id, name); err != nil {
 			return v, err
 		}
 	}
@@ -205,8 +206,8 @@ func (e *memoEntry) lock(ctx context.Context, s *scope) error {
 		return nil
 	default:
 	}
-	s.permit.Release()
-	defer s.permit.Acquire(ctx)
+	s.permit().Release()
+	defer s.permit().Acquire(ctx)
 	select {
 	case <-e.free:
 		return nil

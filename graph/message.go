@@ -88,9 +88,10 @@ type try struct {
 }
 
 func tryOf(t *task) try {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return try{t.id(), t.restarts}
+	s := t.scope()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return try{t.name(), s.restarts}
 }
 
 // tokenCounts numbers the tokens of messages.

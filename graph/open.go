@@ -26,7 +26,7 @@ func (o *opener) chain() (*checkpoint.Chain, error) {
 	switch {
 	case r.inside != nil:
 		return o.childChain()
-	case r.opts.Namespace != "" && r.ns == "":
+	case r.opts.Namespace != "" && r.ns() == "":
 		return o.hostChain()
 	case r.opts.At == 0:
 		return o.head()
@@ -51,7 +51,7 @@ func (o *opener) older(at uint64) (*checkpoint.Chain, error) {
 // newestOf opens the chain at the newest commit that was made for a call that counts; nil means
 // that there is none.
 func (o *opener) newestOf(counts func(*checkpoint.Within) (bool, error)) (*checkpoint.Chain, error) {
-	for c, err := range o.commits(o.run.ns, checkpoint.Query{}) {
+	for c, err := range o.commits(o.run.ns(), checkpoint.Query{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -67,12 +67,12 @@ func (o *opener) newestOf(counts func(*checkpoint.Within) (bool, error)) (*check
 // childChain opens the chain of a subgraph.
 func (o *opener) childChain() (*checkpoint.Chain, error) {
 	r := o.run
-	if r.from.at != 0 {
-		if branched, err := o.hasBranched(r.ns, r.place); err != nil {
+	if r.call.from.at != 0 {
+		if branched, err := o.hasBranched(r.ns(), r.place()); err != nil {
 			return nil, err
 		} else if !branched {
 			o.forks = true
-			return o.older(r.from.at)
+			return o.older(r.call.from.at)
 		}
 	}
 	switch {
@@ -112,7 +112,7 @@ func (o *opener) threadChain() (*checkpoint.Chain, error) {
 // the thread that is replayed.
 func (o *opener) replayedChain() (*checkpoint.Chain, error) {
 	c, err := o.newestOf(func(w *checkpoint.Within) (bool, error) {
-		return w == nil || w.Root.Branch == o.run.place.Root.Branch, nil
+		return w == nil || w.Root.Branch == o.run.place().Root.Branch, nil
 	})
 	if c == nil && err == nil {
 		return o.head()
@@ -168,7 +168,7 @@ func (o *opener) hostOf(namespace string, at uint64) (host uint64, rw *checkpoin
 		if before := parent.Rewind; before != nil && before.Task == w.Task {
 			rw.Branches = append(rw.Branches, before.Branches...)
 		}
-		if namespace, at = w.Namespace, host; namespace == "" && o.run.ns == "" && child == o.run.name && parent.Graph != o.run.name {
+		if namespace, at = w.Namespace, host; namespace == "" && o.run.ns() == "" && child == o.run.name && parent.Graph != o.run.name {
 			return 0, nil, fmt.Errorf("%w: %s is gone back to with the graph of the thread, %q, and not with that of the subgraph", ErrEdit, named, parent.Graph)
 		}
 	}
@@ -186,11 +186,11 @@ func (o *opener) lineage(root *run) (lineage, error) {
 		way[0].Turn, way[0].Step = root.turn, root.step
 	}
 	for at := root.branch; at != 0; {
-		begun, err := o.branchStart(root.ns, at)
+		begun, err := o.branchStart(root.ns(), at)
 		if err != nil {
 			return nil, err
 		}
-		from, err := o.branchStart(root.ns, cmp.Or(begun.Parent, at-1))
+		from, err := o.branchStart(root.ns(), cmp.Or(begun.Parent, at-1))
 		if err != nil {
 			return nil, err
 		}

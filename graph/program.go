@@ -33,6 +33,7 @@ type program struct {
 type node struct {
 	job
 	name          string
+	outcome       step.Outcome // of a task that only goes along the edges
 	branches      []branch
 	payload       *payloadType
 	child         *program // the graph it runs, if it is one; for drawings

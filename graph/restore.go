@@ -156,7 +156,7 @@ func (s *restorer) fork() error {
 		return s.commit(checkpoint.Fork)
 	}
 	chain := s.journal.Chain
-	past, err := s.thread().past(s.ns, s.next.rewind, chain.Parent(), chain.Record, chain.Pending)
+	past, err := s.thread().past(s.ns(), s.next.rewind, chain.Parent(), chain.Record, chain.Pending)
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,6 @@ type ending struct {
 	err         error
 	consequence bool        // err came after the run's context had ended: it is not the cause of anything
 	open        []Interrupt // the questions that have no answer
-	timed       []Interrupt // what was asked before this call of the run and expires
-	tried       []Failure   // the alternatives of a Fallback that have failed
 	settled     bool        // there is nothing to run: the end is stored
 	cached      bool        // the result comes from the cache
 }
@@ -66,9 +64,9 @@ type sendResult struct {
 
 func (t *task) result() (res result, err error) {
 	defer recovered(&err) // of a value that is made into JSON
-	res = result{Ways: t.appendWays(nil), Diverted: t.out.Diverted, Up: t.toParent}
-	if res.Writes, err = writesOf(t.run.schema, t.view); err == nil {
-		res.Sends, err = t.sends()
+	res = result{Ways: t.routed.appendWays(nil), Diverted: t.outcome().Diverted, Up: t.parentCommand()}
+	if res.Writes, err = writesOf(t.run.schema, t.view); err == nil && t.routed != nil {
+		res.Sends, err = t.routed.sends()
 	}
 	return res, err
 }
@@ -83,7 +81,7 @@ func (t *task) restoreResult(data []byte) error {
 		return err
 	}
 	t.settled = true
-	return t.restoreFrom(&res)
+	return t.route().restoreFrom(&res)
 }
 
 // writesOf returns what was written in a view, but what is never stored.
@@ -130,15 +128,14 @@ func (t *task) restore(slots map[string][]byte, fresh, given answers) error {
 		if err != nil {
 			return err
 		}
-		t.back = back
-		t.found.Store(true) // so the end of each attempt is looked at
+		t.scope().back = back // it is found, so the end of each attempt is looked at
 	}
 	if data := slots[slotResult]; data != nil {
 		if t.run.cfg.Trace {
 			if err := restoreMemo(t, slots); err != nil {
 				return err
 			}
-			t.found.Store(true) // it has a memo journal, and is not used again
+			t.scope() // it has a memo journal, and is not used again
 		}
 		return t.restoreResult(data)
 	}
@@ -148,19 +145,19 @@ func (t *task) restore(slots map[string][]byte, fresh, given answers) error {
 	if err := restoreMemo(t, slots); err != nil {
 		return err
 	}
-	if t.memo.Load() != nil {
-		t.found.Store(true) // it has a memo journal, and is not used again
-	}
 	last, err := readLast(slots)
 	if err != nil {
 		return err
 	}
 	asked := last.Open
-	t.tried = last.Tried
+	if last.Tried != nil {
+		t.scope().tried = last.Tried
+	}
 	for _, in := range slices.Concat(asked, last.Timed) {
 		t.run.questions.noteAsked(in)
 		if !in.Expires.IsZero() {
-			t.timed = append(t.timed, in)
+			s := t.scope()
+			s.timed = append(s.timed, in)
 		}
 	}
 	if t.run.driven.isEnd(last) {
@@ -230,6 +227,11 @@ func (t *task) planned() PlannedTask {
 // entries returns what of t is to be stored as pending writes.
 func (t *task) entries() ([]checkpoint.Entry, error) {
 	var u unfinished
+	var timed []Interrupt
+	var tried []Failure
+	if s := t.found.Load(); s != nil {
+		timed, tried = s.timed, s.tried
+	}
 	switch {
 	case t.settled:
 		return nil, nil
@@ -237,9 +239,9 @@ func (t *task) entries() ([]checkpoint.Entry, error) {
 		e := t.placed(t.err)
 		errors.As(t.err, &e)
 		f := failureOf(e)
-		u = unfinished{Failure: &f, Open: t.waiting(), Timed: t.timed, Try: t.run.tries}
+		u = unfinished{Failure: &f, Open: t.waiting(), Timed: timed, Try: t.run.tries}
 	case len(t.open) > 0:
-		u = unfinished{Open: t.open, Tried: t.tried, Try: t.run.tries}
+		u = unfinished{Open: t.open, Tried: tried, Try: t.run.tries}
 	default:
 		res, err := t.result()
 		if err != nil {

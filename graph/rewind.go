@@ -17,11 +17,11 @@ import (
 // subgraph had ended there.
 func (v *visit) ended() (none origin, err error) {
 	t := v.up.task
-	roots := t.root().back.branches()
+	roots := t.root().rewound().branches()
 	if t.run.cfg.Store == nil || v.p.cfg.Nested == Stateless {
 		return none, nil
 	}
-	for _, branch := range t.back.Branches {
+	for _, branch := range t.rewound().Branches {
 		ns := v.namespace(branch)
 		for c, err := range t.run.thread().commits(ns, checkpoint.Query{}) {
 			if err != nil {

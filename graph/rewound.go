@@ -51,8 +51,8 @@ func newRewound(t *task, rw *checkpoint.Rewind, slots map[string][]byte) (*rewou
 		}
 	}
 	b.given = sortPending(past).given
-	if up := t.run.inside; up != nil && up.back != nil {
-		b.given = up.back.given // the answers are stored at the root
+	if up := t.run.inside; up != nil && up.rewound() != nil {
+		b.given = up.rewound().given // the answers are stored at the root
 	}
 	return b, nil
 }

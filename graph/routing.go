@@ -41,15 +41,8 @@ func (r *routing) clear() {
 	r.out.Diverted = false
 }
 
-// route takes the targets of a Command, which may name those that are allowed. branch is the
+// follow takes the targets of a Command, which may name those that are allowed. branch is the
 // number of the branch that returned it, from 1, or 0 for the node.
-func (r *routing) route(c Command, allowed targets, branch int) error {
-	if c.empty() {
-		return nil
-	}
-	return r.follow(c, allowed, branch)
-}
-
 func (r *routing) follow(c Command, allowed targets, branch int) error {
 	additions := c.additions()
 	for _, m := range additions {
@@ -200,8 +193,12 @@ func (r *routing) sendStored(s sendResult, allowed targets) error {
 	return r.send(m, allowed, 0)
 }
 
-// appendWays appends the targets that were chosen, in the form in which they are stored.
+// appendWays appends the targets that were chosen, in the form in which they are stored. r may be
+// nil.
 func (r *routing) appendWays(ways []checkpoint.Way) []checkpoint.Way {
+	if r == nil {
+		return ways
+	}
 	for _, c := range r.choices {
 		w := checkpoint.Way{To: End, Send: c.send, Branch: int(c.branch)}
 		if c.node != end {

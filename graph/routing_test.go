@@ -53,7 +53,7 @@ func TestRouting_CommandsNameNodes(t *testing.T) {
 	} {
 		r, allowed := newRouting(t)
 		r.hasParent = c.hasParent
-		if err := r.route(c.cmd, allowed, 2); err != nil {
+		if err := r.follow(c.cmd, allowed, 2); err != nil {
 			t.Errorf("%s: %v", c.cmd, err)
 		}
 		got := fmt.Sprint(r.appendWays(nil))
@@ -86,7 +86,7 @@ func TestRouting_RefusesTargets(t *testing.T) {
 		"a reason that JSON would change": {Goto("a").WithReason("\xff"), nil},
 	} {
 		r, allowed := newRouting(t)
-		if err := r.route(c.cmd, allowed, 0); err == nil || c.want != nil && !errors.Is(err, c.want) {
+		if err := r.follow(c.cmd, allowed, 0); err == nil || c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want an error (%v)", name, err, c.want)
 		}
 	}
@@ -94,10 +94,10 @@ func TestRouting_RefusesTargets(t *testing.T) {
 
 func TestRouting_IsRestoredAsItWasStored(t *testing.T) {
 	r, allowed := newRouting(t)
-	if err := r.route(Goto("a").Send("w", 7).WithReason("first"), allowed, 0); err != nil {
+	if err := r.follow(Goto("a").Send("w", 7).WithReason("first"), allowed, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.route(Goto(End), allowed, 1); err != nil {
+	if err := r.follow(Goto(End), allowed, 1); err != nil {
 		t.Fatal(err)
 	}
 	sends, err := r.sends()

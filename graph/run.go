@@ -17,11 +17,10 @@ import (
 type run struct {
 	*program
 	session   *session
-	ctx       context.Context // ends with the caller's, a limit, or the first failure
-	cancel    context.CancelCauseFunc
+	ctx       context.Context // the life: ends with the caller's, a limit, or the first failure
+	life      life
 	req       *request
 	opts      RunOptions
-	ns        string // the namespace; "" is the root
 	questions questions
 
 	values
@@ -91,7 +90,7 @@ func (r *run) plan() (Status, error) {
 		return Done, nil
 	}
 	restored := min(len(r.tasks), 1) // the restored step is counted already
-	if r.breaks && r.paused.after(r.ns, r.nodes, r.outs) {
+	if r.breaks && r.paused.after(r.ns(), r.nodes, r.outs) {
 		r.steps -= restored
 		return r.pauseHere()
 	}
@@ -104,7 +103,7 @@ func (r *run) plan() (Status, error) {
 		return Failed, err
 	}
 	r.prepare()
-	if r.breaks && r.paused.before(r.ns, r.tasks) {
+	if r.breaks && r.paused.before(r.ns(), r.tasks) {
 		r.steps-- // it does not run
 		return r.pauseHere()
 	}
@@ -165,7 +164,7 @@ func (r *run) endWrites() {
 		return
 	}
 	for _, t := range r.tasks {
-		t.memo.Load().close()
+		t.memo().close()
 	}
 	if r.journal != nil {
 		r.journal.Wait()
@@ -188,12 +187,13 @@ func (r *run) fold() error {
 // the Command is stored in the last commit.
 func (r *run) leaveFor(up *parentCommand) (Status, error) {
 	r.concluded()
-	r.front, r.up, r.shared.wrote = step.Frontier{}, up, nil
+	r.front, r.up = step.Frontier{}, up
+	r.shared.committed()
 	if err := r.commit(checkpoint.Step); err != nil {
 		return Failed, err
 	}
 	for _, t := range r.tasks {
-		t.memo.Load().close()
+		t.memo().close()
 	}
 	r.tasks = slices.Delete(r.tasks, 0, len(r.tasks))
 	return Done, nil
@@ -247,8 +247,8 @@ func (r *run) advance() {
 func (r *run) publish() {
 	r.session.events.step(r)
 	for i, t := range r.tasks {
-		if t.found.Load() {
-			t.memo.Load().close()
+		if t.isFound() {
+			t.memo().close()
 			t.running.drop(t)
 			r.tasks[i] = nil
 		}
@@ -298,35 +298,63 @@ func (r *run) thread() threadReader { return threadReader{r.ctx, r.cfg.Store, r.
 
 // key names the run's chain of commits.
 func (r *run) key() checkpoint.Key {
-	return checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns}
+	return checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns()}
 }
 
 func (r *run) taskID(step int, node string, index int) string {
 	var room [256]byte
 	text := appendPart(room[:0], "task")
-	text = appendPart(appendPart(text, r.origin), r.ns)
+	text = appendPart(appendPart(text, r.origin), r.ns())
 	text = appendNumber(appendNumber(text, r.turn), step)
 	return hexHash(appendNumber(appendPart(text, node), index))
 }
 
 // nested has the fields of a run that is a subgraph. A run that edits the state of a subgraph has a
-// place, and no task.
+// location, and no task.
 type nested struct {
-	inside *task              // the task that calls it; nil at the root
-	depth  int                // how many runs it is inside of
-	place  *checkpoint.Within // where it is called
-	from   origin             // the commit to continue from, if its task goes back
-	up     *parentCommand     // the Command for the parent, if it ended with one
-	shared sharedState
+	inside *task          // the task that calls it; nil at the root
+	call   *visit         // what it serves; nil at the root
+	depth  int            // how many runs it is inside of
+	up     *parentCommand // the Command for the parent, if it ended with one
+	shared *sharedState   // nil if it does not share the state of its parent
+	at     atomic.Pointer[location]
 }
+
+// location is where a run is in its thread.
+type location struct {
+	namespace string             // "" is the root
+	place     *checkpoint.Within // where the run is called; nil at the root
+}
+
+// root is the location of all runs that are no subgraphs.
+var root location
+
+// location returns where the run is. That of a subgraph has hashes in it, and is made when it is
+// first asked for: without a store it often is not.
+func (n *nested) location() *location {
+	switch l := n.at.Load(); {
+	case l != nil:
+		return l
+	case n.call == nil:
+		return &root
+	}
+	n.at.CompareAndSwap(nil, n.call.location())
+	return n.at.Load()
+}
+
+// ns returns the namespace of the run; "" is the root.
+func (n *nested) ns() string { return n.location().namespace }
+
+// place returns where the run is called; nil at the root.
+func (n *nested) place() *checkpoint.Within { return n.location().place }
 
 // within returns the parent's part of the next commit's record.
 func (n *nested) within() *checkpoint.Within {
-	if n.place == nil {
+	if n.place() == nil {
 		return nil
 	}
-	w := *n.place
-	if n.shared.wrote != nil {
+	w := *n.place()
+	if n.shared != nil && n.shared.wrote != nil {
 		w.Wrote, _ = json.Marshal(n.shared.wrote) // cannot fail: names and JSON
 	}
 	if n.up != nil {

@@ -66,6 +66,9 @@ func (l *running) list(t *task) {
 		t.running.remove(t)
 	}
 	if t.running = l; l != nil {
+		if t.listing == nil {
+			t.listing = new(listing)
+		}
 		l.add(t)
 	}
 }
@@ -142,7 +145,7 @@ func (l *running) in(r *run) (all []*task) {
 		all = busy
 	}
 	slices.SortFunc(all, func(a, b *task) int {
-		return cmp.Or(cmp.Compare(a.run.ns, b.run.ns), cmp.Compare(a.index, b.index), cmp.Compare(a.node.name, b.node.name))
+		return cmp.Or(cmp.Compare(a.run.ns(), b.run.ns()), cmp.Compare(a.index, b.index), cmp.Compare(a.node.name, b.node.name))
 	})
 	return all
 }

@@ -15,17 +15,25 @@ import (
 // one. The ids of its questions, calls and results are derived from its own, so they are the
 // same each time the code runs.
 type scope struct {
-	task   *task
-	up     *scope // of a call: the scope that made it
-	ident  string // the id of a call; "" for the node itself, whose id is the task's
-	part   string // of the node itself: the alternative of a Fallback that runs; "" is the first
-	permit *schedule.Permit
+	task  *task
+	up    *scope           // of a call: the scope that made it
+	ident string           // the id of a call; "" for the node itself, whose id is the task's
+	part  string           // of the node itself: the alternative of a Fallback that runs; "" is the first
+	own   *schedule.Permit // of a call; nil for the node itself, which has that of its task
 
 	mu     sync.Mutex
 	over   bool          // the code has returned: it cannot ask or call any more
-	asked  *keyUses      // how often each key was used; nil is never
+	asked  keyUses       // how often each key was used
 	places [][]Interrupt // the open questions, in the order in which the code came to them
 	works  []*work       // what was started here
+}
+
+// permit returns the permit of the goroutine that runs the code.
+func (s *scope) permit() *schedule.Permit {
+	if s.own != nil {
+		return s.own
+	}
+	return s.task.permit
 }
 
 type scopeKey struct{}
@@ -43,11 +51,12 @@ func (s *scope) id() string {
 		return s.ident
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if part := s.partName(); part != "" {
-		return s.task.id() + partMark + part
+	part := s.partName()
+	s.mu.Unlock()
+	if part != "" {
+		return s.task.name() + partMark + part
 	}
-	return s.task.id()
+	return s.task.name()
 }
 
 // partMark is between the id of a task and the name of a part in the id of the part's scope. The
@@ -108,9 +117,6 @@ func (s *scope) reserve(key string) (n, place int, err error) {
 		return 0, 0, ErrTimeout
 	case s.over:
 		return 0, 0, errOver
-	}
-	if s.asked == nil {
-		s.asked = new(keyUses)
 	}
 	use := useKey{key: key}
 	if s.ident == "" {
@@ -224,9 +230,9 @@ func (s *scope) await(w *work) {
 		return
 	default:
 	}
-	s.permit.Release()
+	s.permit().Release()
 	<-w.done
-	s.permit.Acquire(s.task.run.ctx)
+	s.permit().Acquire(s.task.run.ctx)
 }
 
 // shut ends the scope.
@@ -234,6 +240,13 @@ func (s *scope) shut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
+}
+
+// isOver reports whether the scope has ended.
+func (s *scope) isOver() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over
 }
 
 // setPart sets the alternative of a Fallback that runs, from 0: its questions and subgraphs are
@@ -250,14 +263,13 @@ func (s *scope) setPart(i int) {
 func (s *scope) dropQuestions() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.task.open = nil
 	clear(s.places)
 }
 
 // partName returns which part of the node runs: "" is its function, or the first alternative of a
 // Fallback. The caller holds mu.
 func (s *scope) partName() string {
-	if s.task.failure != nil {
+	if s.task.isHandling() {
 		return partHandler
 	}
 	return s.part

@@ -26,8 +26,7 @@ type session struct {
 	lease   lease            // of the thread
 	writing atomic.Int32     // the writes to the store that are under way
 	gaveUp  atomic.Bool      // a function was given up, and may still run
-	claims  sync.Map         // namespace → the *checkpoint.Within of the call that uses it
-	running running          // the tasks whose nodes run, where the root is bounded
+	claims  claims           // what the calls of subgraphs use
 
 	begun    atomic.Bool
 	finished chan struct{} // closed when out and err are set; nil where the caller is the coordinator
@@ -53,7 +52,7 @@ func (p *program) launch(ctx context.Context, o RunOptions, q request) *session 
 	s.root.set(p.withInterrupts(&o), ctx, s, &s.request, o)
 	s.root.permit = &s.permit
 	if s.root.bounded() {
-		s.root.running = &s.running
+		s.root.running = new(running)
 	}
 	return s
 }
@@ -70,7 +69,7 @@ func (s *session) runInline() (outcome, error) {
 		s.finished = make(chan struct{})
 		return s.wait()
 	}
-	defer s.root.cancel(nil) // also where a node ends the goroutine
+	defer s.root.life.end() // also where a node ends the goroutine
 	return s.coordinate()
 }
 
@@ -117,8 +116,11 @@ func (s *session) coordinate() (outcome, error) {
 // whyCancelled adds to the error of a call why it was cancelled, where a node's own error hides
 // it.
 func (s *session) whyCancelled(err error) error {
+	if err == nil {
+		return nil
+	}
 	cause := context.Cause(s.root.ctx)
-	if err == nil || cause == nil {
+	if cause == nil {
 		return err
 	}
 	if guard(false, func() bool { return errors.Is(cause, errStopped) || errors.Is(err, cause) }) {
@@ -138,7 +140,7 @@ func (s *session) finish(out outcome, err error) {
 		if s.release != nil {
 			s.release()
 		}
-		s.root.cancel(nil)
+		s.root.life.end()
 	})
 }
 
@@ -174,7 +176,7 @@ func (p *program) stream(ctx context.Context, o RunOptions, q request) iter.Seq2
 	return func(yield func(Event, error) bool) {
 		f := p.watched(ctx, o, q)
 		defer f.wait()
-		defer f.root.cancel(errLeft) // the reader has left, or panicked, or all is over
+		defer f.root.life.cancel(errLeft) // the reader has left, or panicked, or all is over
 		f.events.readers(o.reader(), f.start)(yield)
 	}
 }

@@ -32,12 +32,12 @@ func Inline[S any](child *Graph[S], targets ...string) Node[S] {
 		if !sameFields(child.p.schema, t.run.schema) {
 			return Command{}, fmt.Errorf("graph: the state of %q has other fields than that of %q; use Subgraph", child.p.name, t.run.name)
 		}
-		v.shares = true
-		r, _, err := v.wait(ctx, s)
-		if err != nil {
+		shared := &sharedState{net: child.p.schema.Blank()}
+		v.run.shared = shared
+		if _, err := v.wait(ctx, s); err != nil {
 			return Command{}, err
 		}
-		return Command{}, addWrites(t.run.schema, t.view, r.shared.net)
+		return Command{}, addWrites(t.run.schema, t.view, shared.net)
 	}}
 }
 
@@ -83,14 +83,21 @@ func addWrites(schema *state.Schema, v, next state.View) error {
 }
 
 // sharedState is what a run has that shares the state of its parent: see [Inline]. It lives as
-// long as the run. That of a run which has a state of its own is zero.
+// long as the run. That of a run which has a state of its own is nil.
 type sharedState struct {
-	net   state.View       // what the run has written in all; without a State where it shares none
+	net   state.View       // what the run has written in all; without a State for an edit by hand
 	wrote [][][]fieldWrite // what the tasks of the steps that are not committed wrote
 }
 
 // shares reports whether the run shares the state of its parent.
-func (s *sharedState) shares() bool { return s.net.State != nil }
+func (s *sharedState) shares() bool { return s != nil && s.net.State != nil }
+
+// committed notes that what the steps wrote is committed, or dropped. s may be nil.
+func (s *sharedState) committed() {
+	if s != nil {
+		s.wrote = nil
+	}
+}
 
 // note lets the next commit say what the tasks of a step wrote.
 func (s *sharedState) note(p *program, step []*task) error {
@@ -125,7 +132,7 @@ func (s *sharedState) addStep(p *program, v *values, step []*task) error {
 		return err
 	}
 	for i := range s.net.Channels {
-		s.addField(p, i, v.collect(step, i))
+		s.addField(p, i, v.room(p).collect(step, i))
 	}
 	return nil
 }

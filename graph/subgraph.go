@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/schedule"
@@ -96,7 +97,7 @@ func (g *Graph[S]) Call(ctx context.Context, input S) (S, error) {
 	if err != nil {
 		return *new(S), err
 	}
-	_, end, err := v.wait(ctx, state.Hold(g.p.schema, input))
+	end, err := v.wait(ctx, state.Hold(g.p.schema, input))
 	return stateIn[S](end), err
 }
 
@@ -108,7 +109,7 @@ func (g *Graph[S]) Go(ctx context.Context, input S) *Future[S] {
 		held = state.Hold(g.p.schema, input)
 	}
 	return start(ctx, scopeOf(ctx), err, func(ctx context.Context) (S, error) {
-		_, end, err := v.run(ctx, held)
+		end, err := v.serve(ctx, held)
 		return stateIn[S](end), err
 	})
 }
@@ -120,13 +121,14 @@ func stateIn[S any](o outcome) (s S) {
 	return s
 }
 
-// visit is one call of a graph from a task of another.
+// visit is one call of a graph from a task of another, with the run that serves it.
 type visit struct {
 	p        *program
 	up       *scope
-	n, place int // which subgraph of its scope it is; the place of its questions
-	shares   bool
+	n, place int    // which subgraph of its scope it is; the place of its questions
 	from     origin // where it goes on from, if its task goes back
+	request  request
+	run      run
 }
 
 // newVisit begins a call of p in the scope of ctx. It has its identity from now on.
@@ -141,52 +143,52 @@ func newVisit(ctx context.Context, p *program) (*visit, error) {
 	n, place, err := s.reserve("\x00subgraph")
 	v := &visit{p: p, up: s, n: n, place: place}
 	if err == nil {
-		v.from, err = s.task.back.comesTo(v)
+		v.from, err = s.task.rewound().comesTo(v)
 	}
 	return v, err
 }
 
-// wait runs the child with an input, a pointer to its state, while the caller waits.
-func (v *visit) wait(ctx context.Context, input any) (*run, outcome, error) {
-	v.up.permit.Release()
-	defer v.up.permit.Acquire(ctx)
+// wait is serve while the caller waits.
+func (v *visit) wait(ctx context.Context, input any) (outcome, error) {
+	v.up.permit().Release()
+	defer v.up.permit().Acquire(ctx)
 	defer v.up.task.running.waitForChild(v.up.task)()
-	return v.run(ctx, input)
+	return v.serve(ctx, input)
 }
 
 // maxDepth bounds how many graphs are inside one another: one that calls itself without an
 // end fails before it has used up the stack. With a store its own limit may be lower.
 const maxDepth = 1000
 
-// run runs the child.
-func (v *visit) run(ctx context.Context, input any) (*run, outcome, error) {
-	t := v.up.task
+// serve runs the child with an input, a pointer to its state.
+func (v *visit) serve(ctx context.Context, input any) (outcome, error) {
+	t, r := v.up.task, &v.run
 	if t.run.depth >= maxDepth {
-		return nil, outcome{}, fmt.Errorf("%w: %d graphs are inside one another, and would hold %q", ErrDepth, maxDepth, v.p.name)
+		return outcome{}, fmt.Errorf("%w: %d graphs are inside one another, and would hold %q", ErrDepth, maxDepth, v.p.name)
 	}
 	inner := t.run.childProgram(v.p)
 	if inner.cfg.Nested == PerThread && inner.cfg.Store == nil {
-		return nil, outcome{}, fmt.Errorf("%w: the state of graph %q lives as long as the thread", ErrNoStore, v.p.name)
+		return outcome{}, fmt.Errorf("%w: the state of graph %q lives as long as the thread", ErrNoStore, v.p.name)
 	}
 	if limit := inner.cfg.Timeout; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, runOutOfTime(limit))
 		defer cancel()
 	}
-	r := new(run)
-	r.set(inner, ctx, t.run.session, &request{op: opCall, input: input}, t.run.opts)
-	defer r.cancel(nil)
-	r.permit = v.up.permit.Permits().Acquire(ctx)
+	v.request = request{op: opCall, input: input}
+	r.set(inner, ctx, t.run.session, &v.request, t.run.opts)
+	defer r.life.end()
+	r.permit = v.up.permit().Permits().Acquire(ctx)
 	defer r.permit.Close()
 	if ctx.Err() != nil {
-		return r, outcome{}, fmt.Errorf("graph %q: %w", r.name, r.cancelled())
+		return outcome{}, fmt.Errorf("graph %q: %w", r.name, r.cancelled())
 	}
-	v.prepare(r)
+	v.prepare()
 	if inner.cfg.Nested == PerThread {
-		if other, taken := r.session.claims.LoadOrStore(r.ns, r.place); taken {
-			return r, outcome{}, sharedError(r.name, other.(*checkpoint.Within), r.place)
+		if other := r.session.claims.claim(r.ns(), r.place()); other != nil {
+			return outcome{}, sharedError(r.name, other, r.place())
 		}
-		defer r.session.claims.Delete(r.ns)
+		defer r.session.claims.release(r.ns())
 	}
 	out, err := runChild(r)
 	if len(r.questions.answered) > 0 {
@@ -194,14 +196,43 @@ func (v *visit) run(ctx context.Context, input any) (*run, outcome, error) {
 	}
 	switch {
 	case err != nil:
-		t.ownSubgraphs().noteOpen(out.interrupts)
-		return r, out, err
+		if len(out.interrupts) > 0 {
+			t.ownSubgraphs().noteOpen(out.interrupts)
+		}
+		return out, err
 	case r.up != nil:
-		return r, out, &parentCommandError{r.up}
+		return out, &parentCommandError{r.up}
 	case out.status != Done:
-		return r, out, errors.Join(v.up.asks(v.place, pausesOf(t, out)...), ErrInterrupted)
+		return out, errors.Join(v.up.asks(v.place, pausesOf(t, out)...), ErrInterrupted)
 	}
-	return r, out, nil
+	return out, nil
+}
+
+// claims are the namespaces that calls of subgraphs use, of those whose state lives as long as the
+// thread.
+type claims struct {
+	mu sync.Mutex
+	by map[string]*checkpoint.Within // the places of the calls
+}
+
+// claim claims a namespace for the call at a place. If another call uses it, its place is returned.
+func (c *claims) claim(namespace string, place *checkpoint.Within) (other *checkpoint.Within) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if other = c.by[namespace]; other == nil {
+		if c.by == nil {
+			c.by = map[string]*checkpoint.Within{}
+		}
+		c.by[namespace] = place
+	}
+	return other
+}
+
+// release ends a claim.
+func (c *claims) release(namespace string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.by, namespace)
 }
 
 // childProgram is a program with the settings that a subgraph takes from the run around it.
@@ -241,29 +272,31 @@ func (v *visit) scopes() (ids []string) {
 	return ids
 }
 
-// prepare gives a run what it has from its parent.
-func (v *visit) prepare(r *run) {
-	t := v.up.task
-	r.ns = cmp.Or(v.from.namespace, v.namespace(t.run.branch))
-	r.from, r.next.rewind = v.from, v.from.next
-	r.origin, r.inside, r.questions.given = t.run.origin, t, t.run.questions.given
+// prepare gives the run what it has from its parent.
+func (v *visit) prepare() {
+	t, r := v.up.task, &v.run
+	r.next.rewind = v.from.next
+	r.origin, r.inside, r.call, r.questions.given = t.run.origin, t, v, t.run.questions.given
 	r.depth = t.run.depth + 1
 	if r.running = t.running; r.running == nil && r.bounded() {
 		r.running = new(running)
 	}
 	r.opts.OnOpenQuestions = Discard // a question that is open belongs to a task that is no more
-	r.place = &checkpoint.Within{Task: t.name(), Call: v.call(), Scopes: v.scopes(),
-		Node: t.node.name, Namespace: t.run.ns, Turn: t.run.turn, Step: t.step, Root: t.position()}
-	if v.shares {
-		r.shared.net = r.schema.Blank()
-	}
+}
+
+// location returns where the run is in the thread.
+func (v *visit) location() *location {
+	t := v.up.task
+	place := checkpoint.Within{Task: t.name(), Call: v.call(), Scopes: v.scopes(),
+		Node: t.node.name, Namespace: t.run.ns(), Turn: t.run.turn, Step: t.step, Root: t.position()}
+	return &location{cmp.Or(v.from.namespace, v.namespace(t.run.branch)), &place}
 }
 
 // namespace returns where the checkpoints of a child are stored that was called on a branch of the
 // parent.
 func (v *visit) namespace(branch uint64) string {
 	t := v.up.task
-	ns, own := t.run.ns, t.node.name+":"+v.up.id()
+	ns, own := t.run.ns(), t.node.name+":"+v.up.id()
 	if v.n > 1 {
 		own += "#" + strconv.Itoa(v.n)
 	}

@@ -19,11 +19,11 @@ type subgraphs struct {
 
 // ownSubgraphs returns what t knows of its subgraphs, to add to it.
 func (t *task) ownSubgraphs() *subgraphs {
-	if s := t.subgraphs.Load(); s != nil {
-		return s
+	s := t.scope()
+	if s.subgraphs.Load() == nil {
+		s.subgraphs.CompareAndSwap(nil, new(subgraphs))
 	}
-	t.subgraphs.CompareAndSwap(nil, new(subgraphs))
-	return t.subgraphs.Load()
+	return s.subgraphs.Load()
 }
 
 // mayNeed notes the journal of a subgraph that is done and not stored. The commit of the task's

@@ -18,9 +18,8 @@ import (
 // for all its steps, and the tasks of earlier steps again.
 type superstep struct {
 	run     *run
-	tasks   []*task      // in canonical order
-	unused  []task       // tasks that were made and not used yet: those of a wide step are made a few at a time,
-	views   []state.View // and so are their views
+	tasks   []*task // in canonical order
+	unused  []task  // tasks that were made and not used yet: those of a wide step are made a few at a time
 	outs    []*step.Outcome
 	leaving *parentCommand // the Command to the parent that ends the run after this step: the first of several
 	keepErr error          // a failure to store what finished tasks did
@@ -29,7 +28,7 @@ type superstep struct {
 	permit *schedule.Permit // of the coordinator and the task that it runs inline
 	pool   *schedule.Pool   // runs the tasks of wide steps; nil until there is one
 	counts atomic.Pointer[sendCounts]
-	gates  sync.Map // runner → *schedule.Gate, for those with a Policy.Parallel
+	gates  gates // of the nodes with a Policy.Parallel
 
 	inlineStorage inlineStorage
 }
@@ -39,6 +38,25 @@ type inlineStorage struct {
 	tasks [1]*task
 	task  task
 	outs  [1]*step.Outcome
+}
+
+// gates are the gates of the nodes and handlers of a run that have a Policy.Parallel.
+type gates struct {
+	mu sync.Mutex
+	of map[runner]*schedule.Gate
+}
+
+// gate returns the gate of a node or handler.
+func (g *gates) gate(of runner) *schedule.Gate {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.of[of] == nil {
+		if g.of == nil {
+			g.of = map[runner]*schedule.Gate{}
+		}
+		g.of[of] = schedule.NewGate(of.job.parallel, 0, 0)
+	}
+	return g.of[of]
 }
 
 // sendCounts has the number of Sends to each node in a step.
@@ -95,7 +113,7 @@ func (s *superstep) add(number, index int, payload any) {
 	if s.tasks[n] == nil {
 		s.tasks[n] = s.newTask()
 	}
-	s.tasks[n].begin(&s.run.nodes[number], number, index, payload)
+	s.tasks[n].begin(&s.run.nodes[number], index, payload)
 }
 
 // newTask makes a task of the step; several come from one block. Only the coordinator calls it.
@@ -109,17 +127,19 @@ func (s *superstep) newTask() *task {
 			}
 			return s.furnish(t, s.run.schema.Blank())
 		}
-		s.unused, s.views = make([]task, n), s.run.schema.Blanks(n)
+		s.unused = make([]task, n)
+		for i, v := range s.run.schema.Blanks(n) {
+			s.furnish(&s.unused[i], v)
+		}
 	}
-	t, v := &s.unused[0], s.views[0]
-	s.unused, s.views = s.unused[1:], s.views[1:]
-	return s.furnish(t, v)
+	t := &s.unused[0]
+	s.unused = s.unused[1:]
+	return t
 }
 
 // furnish makes t a task of the run, that has not begun.
 func (s *superstep) furnish(t *task, v state.View) *task {
-	t.Context, t.run, t.view, t.task = s.run.ctx, s.run, v, t
-	t.program, t.hasParent = s.run.program, s.run.inside != nil
+	t.Context, t.run, t.view = s.run.ctx, s.run, v
 	return t
 }
 
@@ -134,8 +154,8 @@ func (s *superstep) assess() (waits bool, err error) {
 			waits = true
 		case t.err != nil:
 			failed = true
-		case t.toParent != nil && s.leaving == nil:
-			s.leaving = t.toParent
+		case s.leaving == nil:
+			s.leaving = t.parentCommand()
 		}
 	}
 	if failed {
@@ -170,7 +190,7 @@ func (s *superstep) failure() error {
 func (s *superstep) concluded() {
 	s.outs = slices.Grow(s.outs[:0], len(s.tasks))
 	for _, t := range s.tasks {
-		s.outs = append(s.outs, &t.out)
+		s.outs = append(s.outs, t.outcome())
 	}
 }
 
@@ -184,7 +204,7 @@ func (s *superstep) whatRan(room *recordRoom) []checkpoint.Ran {
 		}
 		if i < len(s.tasks) {
 			from, past := len(names), len(ways)
-			names, ways = appendWrote(names, s.run.schema, s.tasks[i].view), s.tasks[i].appendWays(ways)
+			names, ways = appendWrote(names, s.run.schema, s.tasks[i].view), s.tasks[i].routed.appendWays(ways)
 			r.Wrote, r.Ways = names[from:len(names):len(names)], ways[past:len(ways):len(ways)]
 		}
 		ran = append(ran, r)
@@ -201,11 +221,11 @@ func (s *superstep) trace() (entries []checkpoint.Entry) {
 	}
 	fresh := s.run.questions.takeUntraced()
 	for _, t := range s.tasks {
-		maps.Copy(fresh, t.back.usedAnswers())
+		maps.Copy(fresh, t.rewound().usedAnswers())
 	}
 	entries = fresh.entries()
 	for _, t := range s.tasks {
-		entries = append(entries, t.memo.Load().entries()...)
+		entries = append(entries, t.memo().entries()...)
 	}
 	return entries
 }

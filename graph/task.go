@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/schedule"
+	"github.com/weftrun/weft/internal/step"
 	"github.com/weftrun/weft/internal/stream"
 	"github.com/weftrun/weft/state"
 )
@@ -32,29 +34,99 @@ type task struct {
 	view    state.View
 
 	attempt
-	routing
 	ending
+	routed *routing         // where the run goes after it; nil for along the edges of its node
+	permit *schedule.Permit // of the goroutine that runs it
+	found  atomic.Pointer[nodeScope]
 
-	storedID  string                    // the id, once it was asked for
-	found     atomic.Bool               // it was looked for in a context
-	consulted bool                      // what it does may depend on an answer; guarded by mu
-	scope                               // of the node; its mu guards the rest
-	relabel   string                    // what its events show in place of its payload; "" is the payload
+	mu       sync.Mutex
+	storedID string // the id, once it was asked for
+
+	running  *running // where it is listed; nil where nothing gives it up
+	*listing          // its place there
+}
+
+// nodeScope is the scope of a task's node, with what the node's code does through its context. Most
+// nodes do nothing with it, so it is made when the task is first looked for in a context.
+type nodeScope struct {
+	scope                               // its mu guards what is not atomic
+	consulted bool                      // what the task does may depend on an answer
+	relabel   string                    // what the task's events show in place of its payload; "" is the payload
+	restarts  int                       // how often the node ran again
 	memo      atomic.Pointer[memo]      // what the node's code keeps; nil until it does
 	subgraphs atomic.Pointer[subgraphs] // what its subgraphs have left to do; nil for nothing
-	back      *rewound                  // nil unless it resumes a subgraph at an older commit
 
-	running *running // where it is listed; nil where nothing gives it up
-	listing
+	// Only the goroutine that runs the node uses these.
+	back  *rewound    // nil unless the task resumes a subgraph at an older commit
+	timed []Interrupt // what was asked before this call of the run and expires
+	tried []Failure   // the alternatives of a Fallback that have failed
+}
+
+// scope returns the scope of the node.
+func (t *task) scope() *nodeScope {
+	if s := t.found.Load(); s != nil {
+		return s
+	}
+	t.found.CompareAndSwap(nil, &nodeScope{scope: scope{task: t}})
+	return t.found.Load()
+}
+
+// isFound reports whether the task was looked for in a context.
+func (t *task) isFound() bool { return t.found.Load() != nil }
+
+// memo returns the memo journal of t; nil if there is none.
+func (t *task) memo() *memo {
+	if s := t.found.Load(); s != nil {
+		return s.memo.Load()
+	}
+	return nil
+}
+
+// called returns what t knows of its subgraphs; nil for nothing.
+func (t *task) called() *subgraphs {
+	if s := t.found.Load(); s != nil {
+		return s.subgraphs.Load()
+	}
+	return nil
+}
+
+// rewound returns what t needs to go back; nil if it does not.
+func (t *task) rewound() *rewound {
+	if s := t.found.Load(); s != nil {
+		return s.back
+	}
+	return nil
+}
+
+// route returns where the run goes after t, to add to it.
+func (t *task) route() *routing {
+	if t.routed == nil {
+		t.routed = &routing{program: t.run.program, hasParent: t.run.inside != nil, out: step.Outcome{Node: t.node.outcome.Node}}
+	}
+	return t.routed
+}
+
+// outcome returns what t leads to.
+func (t *task) outcome() *step.Outcome {
+	if t.routed == nil {
+		return &t.node.outcome
+	}
+	return &t.routed.out
+}
+
+// parentCommand returns the Command for the parent with which the run is to end, or nil.
+func (t *task) parentCommand() *parentCommand {
+	if t.routed == nil {
+		return nil
+	}
+	return t.routed.toParent
 }
 
 // Value makes the task findable in every context derived from it.
 func (t *task) Value(key any) any {
-	if !t.found.Load() {
-		t.found.Store(true)
-	}
+	s := t.scope()
 	if key == (scopeKey{}) {
-		return &t.scope
+		return &s.scope
 	}
 	return t.Context.Value(key)
 }
@@ -78,8 +150,11 @@ func (t *task) id() string {
 }
 
 // begin makes t a fresh task.
-func (t *task) begin(n *node, number, index int, payload any) {
-	t.node, t.job, t.step, t.out.Node, t.index = n, &n.job, t.run.step, number, index
+func (t *task) begin(n *node, index int, payload any) {
+	t.node, t.job, t.step, t.index = n, &n.job, t.run.step, index
+	if t.routed != nil {
+		t.routed.out.Node = n.outcome.Node
+	}
 	t.number, t.settled, t.within, t.cached = 0, false, 0, false
 	if t.permit != t.run.permit {
 		t.permit = t.run.permit
@@ -94,7 +169,7 @@ func (t *task) begin(n *node, number, index int, payload any) {
 		t.payload = payload
 	}
 	if t.dirty() {
-		t.err, t.open, t.storedID, t.failure, t.timed = nil, nil, "", nil, nil
+		t.err, t.open, t.storedID, t.failure = nil, nil, "", nil
 	}
 	t.reset()
 }
@@ -103,18 +178,17 @@ func (t *task) begin(n *node, number, index int, payload any) {
 // cheaper than writing. What only a task has that was found is not there: it is not used
 // again.
 func (t *task) dirty() bool {
-	return t.err != nil || t.open != nil || t.storedID != "" || t.failure != nil || t.timed != nil
+	return t.err != nil || t.open != nil || t.storedID != "" || t.failure != nil
 }
 
 // reset drops what an attempt left.
 func (t *task) reset() {
 	t.run.schema.Assign(t.view, t.run.state)
-	if t.tried != nil {
-		t.tried = nil
+	if t.routed != nil {
+		t.routed.clear()
 	}
-	t.clear()
-	if t.found.Load() {
-		t.reopen()
+	if s := t.found.Load(); s != nil {
+		s.reopen()
 	}
 }
 
@@ -156,32 +230,34 @@ func (t *task) waiting() []Interrupt {
 	if t.err == nil {
 		return t.open
 	}
-	return slices.Concat(t.open, t.subgraphs.Load().questions())
+	return slices.Concat(t.open, t.called().questions())
 }
 
-// reopen makes t ready for its node to run again.
-func (t *task) reopen() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.restarts++
-	t.over, t.asked, t.places, t.works, t.part, t.relabel = false, nil, nil, nil, "", ""
-	t.subgraphs.Load().setQuestions(nil)
-	t.back.restart()
+// reopen makes s ready for its node to run again.
+func (s *nodeScope) reopen() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.restarts++
+	s.over, s.asked, s.places, s.works, s.part, s.relabel, s.tried = false, keyUses{}, nil, nil, "", "", nil
+	s.subgraphs.Load().setQuestions(nil)
+	s.back.restart()
 }
 
 // dependsOnAnswers reports whether t, or a subgraph in it, asked anything.
 func (t *task) dependsOnAnswers() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.consulted || len(t.open) > 0
+	s := t.scope()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.consulted || len(t.open) > 0
 }
 
 // consult notes that t, and the tasks around it, may depend on an answer.
 func (t *task) consult() {
 	for ; t != nil; t = t.run.inside {
-		t.mu.Lock()
-		t.consulted = true
-		t.mu.Unlock()
+		s := t.scope()
+		s.mu.Lock()
+		s.consulted = true
+		s.mu.Unlock()
 	}
 }
 
@@ -203,7 +279,7 @@ func (t *task) emit(ctx context.Context, ev Event) error {
 	if ev.Task != "" {
 		ev.ParentTask = t.id()
 	}
-	ev.Namespace, ev.Step, ev.Node, ev.Task = t.run.ns, t.step, t.node.name, cmp.Or(ev.Task, t.id())
+	ev.Namespace, ev.Step, ev.Node, ev.Task = t.run.ns(), t.step, t.node.name, cmp.Or(ev.Task, t.id())
 	t.mu.Unlock()
 	return t.run.session.events.Send(ctx, t.run.ctx, stream.Class(ev.Mode), t.run.depth, ev)
 }
@@ -213,11 +289,11 @@ func (t *task) label() string {
 	if t.index < 0 {
 		return ""
 	}
-	if t.found.Load() { // otherwise its node cannot have called Relabel
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.relabel != "" {
-			return t.relabel
+	if s := t.found.Load(); s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.relabel != "" {
+			return s.relabel
 		}
 	}
 	label, err := labelOf(t.payload)
