@@ -61,10 +61,22 @@ type chainField struct {
 	known  bool // Chain.prev holds the field's committed value
 }
 
+// warn warns if a field has become large, or twice as large as at the last warning.
+func (c *Chain) warn(f *change) {
+	size := f.base + f.chunks
+	if size < WarnFrom || size < 2*f.warned {
+		return
+	}
+	f.warned = size
+	before := &c.fields[f.i].pieces
+	c.codec.warn(Size{Thread: c.key.Thread, Namespace: c.key.Namespace, Field: f.Name, Bytes: size, Added: size - before.base - before.chunks})
+}
+
 // pieces describes the pieces of a field, in addition to its Field in the record.
 type pieces struct {
 	sum          uint64 // checksum of the last whole value that was written
 	base, chunks int    // bytes before compression
+	warned       int    // both, at the last warning
 }
 
 // weigh adds the size of a piece.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 )
 
@@ -17,12 +18,13 @@ type Codec struct {
 	NoCompression bool
 	// Limits bound what is written.
 	Limits Limits
-	// Warn, if it is not nil, is called with each value of at least WarnFrom bytes, before
-	// it is stored. It must be safe for concurrent use.
+	// Warn is called with a field that has grown to WarnFrom bytes, before compression, and again
+	// each time that it has doubled. A list counts with all its chunks. nil writes to
+	// slog.Default. It must be safe for concurrent use.
 	Warn func(Size)
 }
 
-// WarnFrom is the size in bytes of the smallest value for which Codec.Warn is called.
+// WarnFrom is the size in bytes of the smallest field for which Codec.Warn is called.
 const WarnFrom = 1 << 20
 
 // Limits bound what is written. They are checked before anything is sent to the store; a write
@@ -82,7 +84,11 @@ func (e *TooLargeError) Error() string {
 	case "entries", "fields", "namespaces":
 		unit = e.What
 	}
-	return fmt.Sprintf("%v: thread %q, namespace %.80q: %s: %d %s, the limit is %d", ErrTooLarge, e.Thread, e.Namespace, what, e.Size, unit, e.Limit)
+	text := fmt.Sprintf("%v: thread %q, namespace %.80q: %s: %d %s, the limit is %d", ErrTooLarge, e.Thread, e.Namespace, what, e.Size, unit, e.Limit)
+	if e.What == "value" && e.Field != "pending" {
+		text += "; bound a log by a window, store large data outside of the state and only its name in it, or raise Codec.Limits"
+	}
+	return text
 }
 
 // Is makes errors.Is(err, ErrTooLarge) true.
@@ -118,14 +124,20 @@ func (c *Codec) sealField(room *[]byte, at spot, note string, v any, before stri
 	if err != nil {
 		return nil, "", fmt.Errorf("checkpoint: thread %q: field %q: %w", at.thread, at.field, err)
 	}
-	k := Key{at.thread, at.namespace}
-	if err := bounded(k, "value", at.field, raw, c.Limits.Value); err != nil {
+	if err := bounded(Key{at.thread, at.namespace}, "value", at.field, raw, c.Limits.Value); err != nil {
 		return nil, "", err
 	}
-	if raw >= WarnFrom && c.Warn != nil {
-		c.Warn(Size{Namespace: k.Namespace, Thread: k.Thread, Field: at.field, Bytes: raw})
-	}
 	return data, tag, nil
+}
+
+// warn calls Warn.
+func (c *Codec) warn(s Size) {
+	if c.Warn != nil {
+		c.Warn(s)
+		return
+	}
+	slog.Warn("checkpoint: a field is large; a run fails when a field is larger than the limit", "thread", s.Thread,
+		"namespace", s.Namespace, "field", s.Field, "bytes", s.Bytes, "added", s.Added, "limit", c.Limits.Value)
 }
 
 // sealEntries seals pending entries for a head that already has n of them. mark is the mark of

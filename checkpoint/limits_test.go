@@ -151,12 +151,26 @@ func TestWarn_IsCalledForLargeValues(t *testing.T) {
 	var warned []checkpoint.Size
 	store := sealedStore(t, new(checkpoint.Memory), checkpoint.Codec{Warn: func(s checkpoint.Size) { warned = append(warned, s) }})
 	w := open[notes](t, store)
+	const envelope = 100 // more bytes than that of a value
+	is := func(n int, bytes, added int) bool {
+		return len(warned) == n && warned[n-1].Thread == "t" && warned[n-1].Field == "lines" &&
+			warned[n-1].Bytes-bytes < n*envelope && warned[n-1].Bytes >= bytes &&
+			warned[n-1].Added-added < envelope && warned[n-1].Added >= added
+	}
 	step(w, func(s *notes) {
-		s.Title.Set(strings.Repeat("x", checkpoint.WarnFrom-3))
-		s.Lines.Append(strings.Repeat("y", checkpoint.WarnFrom-4))
+		s.Title.Set(strings.Repeat("x", checkpoint.WarnFrom-envelope))
+		s.Lines.Append(strings.Repeat("y", checkpoint.WarnFrom))
 	})
-	if want := (checkpoint.Size{Thread: "t", Field: "lines", Bytes: checkpoint.WarnFrom}); len(warned) != 1 || warned[0] != want {
-		t.Errorf("got warnings for %+v, want %+v", warned, want)
+	if !is(1, checkpoint.WarnFrom, checkpoint.WarnFrom) {
+		t.Errorf("got warnings for %+v, want one for lines", warned)
+	}
+	step(w, func(s *notes) { s.Lines.Append(strings.Repeat("y", checkpoint.WarnFrom/2)) })
+	if len(warned) != 1 {
+		t.Errorf("got warnings for %+v before the field has doubled", warned)
+	}
+	step(w, func(s *notes) { s.Lines.Append(strings.Repeat("y", checkpoint.WarnFrom/2+envelope)) })
+	if !is(2, 2*checkpoint.WarnFrom, checkpoint.WarnFrom/2) && !is(2, 2*checkpoint.WarnFrom+envelope, checkpoint.WarnFrom/2+envelope) {
+		t.Errorf("got warnings for %+v, want a second one for lines, with what was added", warned)
 	}
 }
 

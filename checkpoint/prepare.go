@@ -98,6 +98,7 @@ func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, en
 		if err := c.add(p, v, i); err != nil {
 			return nil, err
 		}
+		c.warn(&p.changes[len(p.changes)-1])
 	}
 	if err := c.keepOthers(p); err != nil {
 		return nil, err

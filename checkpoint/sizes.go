@@ -15,6 +15,7 @@ type Size struct {
 	Field     string
 	Bytes     int
 	Share     float64 // of all fields of the thread, from 0 to 1; 0 in Codec.Warn
+	Added     int     // in Codec.Warn: the bytes since the commit before
 }
 
 // SizeReport is the size of each field of a thread, the greatest first.
