@@ -108,7 +108,6 @@ func (s *superstep) timed(i int, leave func()) error {
 		if s := t.found.Load(); s != nil {
 			s.dropQuestions()
 		}
-		t.open = nil
 	}
 	return end
 }

@@ -263,6 +263,7 @@ func (s *scope) setPart(i int) {
 func (s *scope) dropQuestions() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.task.open = nil
 	clear(s.places)
 }
 

@@ -282,6 +282,9 @@ func (v *visit) prepare() {
 		r.running = new(running)
 	}
 	r.opts.OnOpenQuestions = Discard // a question that is open belongs to a task that is no more
+	if r.session.root.cfg.Store != nil {
+		r.location() // the root may begin another turn while a call that was given up still runs
+	}
 }
 
 // location returns where the run is in the thread.

@@ -114,6 +114,13 @@ func (l listChannel[T]) Fold(writes []Channel) error {
 		l.base = writes[at].(listChannel[T]).own.committed()
 		return nil
 	}
+	if len(writes) > 1 {
+		n := 0
+		for _, w := range writes {
+			n += len(w.(listChannel[T]).own.s)
+		}
+		l.base = l.base.grow(n)
+	}
 	for _, w := range writes {
 		l.base = l.base.append(w.(listChannel[T]).own.s)
 	}

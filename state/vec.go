@@ -1,6 +1,9 @@
 package state
 
-import "sync/atomic"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 // vec is a persistent append-only sequence. Appending returns a new vec and does not modify the old
 // one. It copies nothing while there is capacity.
@@ -28,6 +31,18 @@ func (v vec[T]) append(items []T) vec[T] {
 	fork := vec[T]{append(v.s[:len(v.s):len(v.s)], items...), new(atomic.Int64)}
 	fork.claimed.Store(n)
 	return fork
+}
+
+// grow returns v with room for n more items, if v can go on with its history: appending them
+// piecemeal then copies it once.
+func (v vec[T]) grow(n int) vec[T] {
+	switch {
+	case len(v.s) == 0 && v.claimed == nil:
+		return vec[T]{make([]T, 0, n), new(atomic.Int64)}
+	case v.claimed != nil && v.claimed.Load() == int64(len(v.s)):
+		return vec[T]{slices.Grow(v.s, n), v.claimed}
+	}
+	return v
 }
 
 // write is append for what a task writes. Most tasks append once: a first write needs no history.

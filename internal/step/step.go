@@ -20,7 +20,7 @@ type Node struct {
 // Join makes Target due when every one of Sources has completed.
 type Join struct {
 	Target  int
-	Sources []int
+	Sources []int // ascending
 }
 
 // Send starts one task of Node with a payload of its own.
@@ -63,6 +63,9 @@ func (p *Program) Begin(f *Frontier) {
 		clear(arrived)
 	}
 	f.Waiting = f.Waiting[:0]
+	if len(p.Start) > 1 {
+		f.Due = slices.Grow(f.Due, len(p.Start))
+	}
 	for _, n := range p.Start {
 		p.trigger(f, n)
 	}
@@ -146,11 +149,15 @@ func (p *Program) goOn(f *Frontier, o *Outcome) {
 // complete follows the edges of node n and counts it for its joins.
 func (p *Program) complete(f *Frontier, n int) {
 	node := &p.Nodes[n]
+	if len(node.Next) > 1 {
+		f.Due = slices.Grow(f.Due, len(node.Next))
+	}
 	for _, to := range node.Next {
 		p.trigger(f, to)
 	}
 	for _, j := range node.Feeds {
-		f.Arrived[j][slices.Index(p.Joins[j].Sources, n)] = true
+		at, _ := slices.BinarySearch(p.Joins[j].Sources, n)
+		f.Arrived[j][at] = true
 	}
 }
 
