@@ -58,6 +58,7 @@ func openSoon(t testing.TB, n *storetest.Network, make func(ctx context.Context)
 
 // Requirement: the store is slow, or silent
 func TestCall_ServerSilent(t *testing.T) {
+	t.Parallel()
 	for _, own := range []bool{true, false} {
 		for _, way := range storetest.Ways {
 			t.Run(fmt.Sprintf("%v, pool of the caller %t", way, !own), func(t *testing.T) {
@@ -133,8 +134,33 @@ func callsOf(t testing.TB, n *storetest.Network, s *postgres.Store) []storetest.
 	return calls
 }
 
+// lateContext is a context whose deadline has passed, but whose timer has not run, as on a busy
+// machine.
+type lateContext struct{ context.Context }
+
+func (lateContext) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
+
+// Requirement: the store is slow, or silent
+func TestCall_DeadlineWhoseTimerIsLate(t *testing.T) {
+	t.Parallel()
+	n := storetest.NewNetwork(t, "unix", cluster.socket())
+	cfg := postgres.Config{Schema: prepared(t), RetryFor: impatience}
+	s := openSoon(t, n, func(ctx context.Context) (*postgres.Store, error) {
+		return postgres.Open(ctx, dsnOver(n, "pool_max_conns=4"), cfg)
+	})
+	n.Set(storetest.Halted)
+	err := storetest.Ends(t, "Load", impatience, func() error {
+		_, err := s.Load(lateContext{t.Context()}, storetest.Thread, 0)
+		return err
+	})
+	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, checkpoint.ErrUnavailable) {
+		t.Errorf("rule: the deadline of the caller's context applies\n got: %v", err)
+	}
+}
+
 // Requirement: the store is slow, or silent
 func TestOpen_ServerSilent(t *testing.T) {
+	t.Parallel()
 	for _, way := range storetest.Ways {
 		for _, settings := range []string{"", "pool_min_conns=2"} {
 			t.Run(fmt.Sprint(way, " ", settings), func(t *testing.T) {
@@ -278,7 +304,7 @@ func newOver(t testing.TB, settings string, way func(pgconn.DialFunc) pgconn.Dia
 // Requirement: the store is slow, or silent
 func TestCall_RetryForOfSeveralTrips(t *testing.T) {
 	t.Parallel()
-	const retryFor = time.Second
+	const retryFor = 4 * time.Second // the calls without a loss succeed on a slow machine too
 	check := func(t *testing.T, err error) {
 		t.Helper()
 		if !errors.Is(err, checkpoint.ErrUnavailable) && !errors.Is(err, checkpoint.ErrUnknownOutcome) {

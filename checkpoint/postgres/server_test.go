@@ -53,6 +53,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	racescale.Tries(racescale.Soak(25, 100), racescale.Soak(8, 100)) // each is dozens of transactions
+	racescale.Parallel(8)                                            // the tests of a silent server wait
 	code := m.Run()
 	beside.Close()
 	if err := cluster.remove(); err != nil {

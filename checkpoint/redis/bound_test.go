@@ -32,6 +32,7 @@ var clients = map[string]goredis.Options{
 
 // Requirement: the store is slow, or silent
 func TestCall_ServerSilent(t *testing.T) {
+	t.Parallel()
 	s, prefix := common(t)
 	for name, o := range clients {
 		for _, way := range storetest.Ways {
@@ -60,6 +61,7 @@ func TestCall_ServerSilent(t *testing.T) {
 //
 // Requirement: the store is slow, or silent
 func TestCall_ServerStops(t *testing.T) {
+	t.Parallel()
 	s, prefix := common(t)
 	for name, o := range clients {
 		t.Run(name, func(t *testing.T) {
@@ -79,6 +81,7 @@ func TestCall_ServerStops(t *testing.T) {
 
 // Requirement: the store is slow, or silent
 func TestOpenURL_ServerSilent(t *testing.T) {
+	t.Parallel()
 	s, _ := common(t)
 	for _, way := range storetest.Ways {
 		t.Run(way.String(), func(t *testing.T) {
@@ -143,6 +146,7 @@ func TestCommit_ReplySwallowed(t *testing.T) {
 //
 // Requirement: the store is slow, or silent
 func TestFollow_ConnectionDies(t *testing.T) {
+	t.Parallel()
 	s, prefix := common(t)
 	n := storetest.NewNetwork(t, "tcp", s.addr)
 	o := clients["punctual"]
@@ -216,6 +220,7 @@ func (l *lossy) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.Pr
 //
 // Requirement: the store is slow, or silent
 func TestCall_RetryForOfSeveralTrips(t *testing.T) {
+	t.Parallel()
 	const retryFor = 500 * time.Millisecond
 	s, prefix := common(t)
 	filled := func(t *testing.T, prefix string) *redis.Store {

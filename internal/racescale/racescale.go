@@ -35,6 +35,24 @@ func Tries(whole, few int) {
 	}
 }
 
+// Parallel sets how many parallel tests run at once, for tests that mostly wait. The default is the
+// number of processors. TestMain calls it before m.Run; -parallel on the command line overrides it.
+func Parallel(n int) {
+	flag.Parse()
+	if isSet("test.parallel") {
+		return
+	}
+	if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
+		panic(err)
+	}
+}
+
+// isSet reports whether the command line sets a flag.
+func isSet(name string) (set bool) {
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+	return set
+}
+
 // Soak returns short, or long with WEFT_SOAK=1 in the environment. What a test does without it, it
 // does at least once: the short form of a test is never nothing.
 func Soak(short, long int) int {

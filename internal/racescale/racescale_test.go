@@ -29,6 +29,23 @@ func TestOf_IsFewWithShortAndRace(t *testing.T) {
 	}
 }
 
+func TestParallel_SetsTheFlagUnlessGiven(t *testing.T) {
+	parallel := flag.Lookup("test.parallel")
+	before, given := parallel.Value.String(), false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == parallel.Name })
+	racescale.Parallel(77)
+	if got := parallel.Value.String(); !given && got != "77" || given && got != before {
+		t.Errorf("got %s, given on the command line: %v; it was %s", got, given, before)
+	}
+	parallel.Value.Set(before)
+	if err := flag.Set(parallel.Name, before); err != nil { // as on the command line
+		t.Fatal(err)
+	}
+	if racescale.Parallel(77); parallel.Value.String() != before {
+		t.Errorf("got %s, want %s as given", parallel.Value, before)
+	}
+}
+
 func TestSoak_HasAShortForm(t *testing.T) {
 	t.Setenv("WEFT_SOAK", "")
 	if got := racescale.Soak(3, 100); got != 3 {
