@@ -289,9 +289,6 @@ func eachSecret(v reflect.Value, by func(Secret) Secret) {
 // variable.
 type EnvText struct{ text, from string }
 
-// EnvTextOf returns the EnvText of a text that the program itself gives.
-func EnvTextOf(text string) EnvText { return EnvText{text: text} }
-
 // IsZero reports whether the parameter is missing.
 func (t EnvText) IsZero() bool { return t == EnvText{} }
 
