@@ -27,7 +27,7 @@ type echoState struct {
 	Text state.Value[string] `json:"text"`
 }
 
-// echo is a graph of one node.
+// echo is a graph whose node is a graph of one node.
 func echo(t testing.TB, store checkpoint.Store) graph.Untyped {
 	t.Helper()
 	b := graph.New[echoState]("echo")
@@ -37,7 +37,15 @@ func echo(t testing.TB, store checkpoint.Store) graph.Untyped {
 	}))
 	b.Edge(graph.Start, "echo")
 	b.Edge("echo", graph.End)
-	g, err := b.Compile(graph.Config{Store: store})
+	inner, err := b.Compile(graph.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outer := graph.New[echoState]("outer")
+	outer.Node("outer", graph.Inline(inner))
+	outer.Edge(graph.Start, "outer")
+	outer.Edge("outer", graph.End)
+	g, err := outer.Compile(graph.Config{Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,6 +187,12 @@ var recordSteps = []step{
 	{request: "GET /assistants/fe096781-5601-53d2-b2f6-0d3403f7e9ca", status: 200, want: "graph_id=agent"},
 	{request: "GET /assistants/nothing", status: 422},
 	{request: "GET /assistants/" + unknownID, status: 404, want: "detail=Assistant not found\ncode=assistant_not_found"},
+	{request: "GET /assistants/agent/graph", status: 200, want: `nodes.#.id=["__start__","outer","__end__"]` + "\n" + `nodes.1.data.name=echo` + "\n" +
+		`edges=[{"source":"__start__","target":"outer","conditional":false},{"source":"outer","target":"__end__","conditional":false}]`},
+	{request: "GET /assistants/agent/graph?xray=1", status: 200, want: `nodes.#.id=["__start__","outer:echo","__end__"]`},
+	{request: "GET /assistants/agent/graph?xray=true", status: 200, want: `nodes.#.id=["__start__","outer:echo","__end__"]`},
+	{request: "GET /assistants/agent/graph?xray=x", status: 422},
+	{request: "GET /assistants/" + unknownID + "/graph", status: 404},
 	{request: "POST /assistants", body: `{"graph_id":"agent"}`, status: 200, want: "name=Untitled\nversion=1\nmetadata={}\nconfig={}\ndescription=null", save: "a=assistant_id"},
 	{request: "POST /assistants", body: `{"graph_id":"agent","assistant_id":"{a}"}`, status: 409, want: "code=already_exists"},
 	{request: "POST /assistants", body: `{"graph_id":"agent","assistant_id":"{a}","if_exists":"do_nothing","name":"x"}`, status: 200, want: "name=Untitled"},

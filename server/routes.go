@@ -26,6 +26,7 @@ var routes = []route{
 	{http.MethodGet, "/assistants/{assistant_id}", false, getAssistant},
 	{http.MethodPatch, "/assistants/{assistant_id}", false, updateAssistant},
 	{http.MethodDelete, "/assistants/{assistant_id}", false, deleteAssistant},
+	{http.MethodGet, "/assistants/{assistant_id}/graph", false, drawAssistant},
 	{http.MethodPost, "/assistants/{assistant_id}/versions", false, listVersions},
 	{http.MethodPost, "/assistants/{assistant_id}/latest", false, setLatestVersion},
 

@@ -81,7 +81,7 @@ func TestSweep_ExpiresThreads(t *testing.T) {
 	}
 	sweep(s, 9*time.Minute, 0)
 	sweep(other, time.Minute, 2)
-	sweep(s, time.Second, 0) // the other process has swept
+	sweep(s, time.Second, 0) // it was the turn of the other process
 	if err := held.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
