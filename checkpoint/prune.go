@@ -174,6 +174,12 @@ func needs(need map[blobRun]int, refs []Ref) {
 // new commit with a new number. When no commit of a namespace remains, the namespace is deleted;
 // for the root, the thread is. Unknown runs are no error.
 func DeleteRuns(ctx context.Context, store Store, thread string, runs ...string) error {
+	return DeleteRunsHeld(ctx, store, thread, "", runs...)
+}
+
+// DeleteRunsHeld is DeleteRuns on a thread that the caller holds, by the fence of its lease. If it
+// deletes the thread, the lease has ended.
+func DeleteRunsHeld(ctx context.Context, store Store, thread, fence string, runs ...string) error {
 	d, ok := store.(Dropper)
 	if !ok {
 		return fmt.Errorf("%w: thread %q", ErrNoDrop, thread)
@@ -187,7 +193,7 @@ func DeleteRuns(ctx context.Context, store Store, thread string, runs ...string)
 	}
 	for _, ns := range slices.Backward(spaces) { // the root last
 		for again := true; again; {
-			err := deleteRuns(ctx, store, d, Key{thread, ns}, runs)
+			err := deleteRuns(ctx, store, d, Key{thread, ns}, fence, runs)
 			if again = errors.Is(err, ErrConflict); err != nil && !again {
 				return err
 			}
@@ -196,7 +202,7 @@ func DeleteRuns(ctx context.Context, store Store, thread string, runs ...string)
 	return nil
 }
 
-func deleteRuns(ctx context.Context, store Store, dropper Dropper, k Key, runs []string) error {
+func deleteRuns(ctx context.Context, store Store, dropper Dropper, k Key, fence string, runs []string) error {
 	list, err := past(ctx, store, k)
 	if err != nil {
 		return err
@@ -219,16 +225,16 @@ func deleteRuns(ctx context.Context, store Store, dropper Dropper, k Key, runs [
 	case last < 0 && k.Namespace == "":
 		return store.Delete(ctx, k.Thread)
 	case last < 0:
-		return dropper.Drop(ctx, Drop{Key: k, Head: list[len(list)-1].Seq, All: true})
+		return dropper.Drop(ctx, Drop{Key: k, Head: list[len(list)-1].Seq, All: true, Fence: fence})
 	}
 	head := list[len(list)-1].Seq
 	if last < len(list)-1 {
-		if head, err = goBack(ctx, store, list[last], head); err != nil {
+		if head, err = goBack(ctx, store, list[last], head, fence); err != nil {
 			return err
 		}
 	}
 	for _, d := range drops(list, stays) {
-		d.Key, d.Head = k, head
+		d.Key, d.Head, d.Fence = k, head, fence
 		if err := dropper.Drop(ctx, d); err != nil {
 			return err
 		}
@@ -237,7 +243,7 @@ func deleteRuns(ctx context.Context, store Store, dropper Dropper, k Key, runs [
 }
 
 // goBack commits an older state again as the head.
-func goBack(ctx context.Context, store Store, old Snapshot, head uint64) (uint64, error) {
+func goBack(ctx context.Context, store Store, old Snapshot, head uint64, fence string) (uint64, error) {
 	rec, err := ReadRecord(old)
 	if err != nil {
 		return 0, err
@@ -262,6 +268,6 @@ func goBack(ctx context.Context, store Store, old Snapshot, head uint64) (uint64
 		}
 		stored.add(old.Namespace, b, nextTag(stored.last(old.Namespace, b), payload))
 	}
-	c := Commit{Key: old.Key, ID: NewFence(), Head: head, Header: header, Refs: old.Refs, Labels: old.Labels}
+	c := Commit{Key: old.Key, ID: NewFence(), Head: head, Header: header, Refs: old.Refs, Labels: old.Labels, Fence: fence}
 	return c.Seq(), storeOpen(ctx, store, c, stored)
 }

@@ -88,8 +88,8 @@ func (s *session) releaseLease() error {
 		return nil
 	}
 	r, bound := &s.root, releaseTime
-	if r.driven != nil {
-		held.Leave() // it is the run's, and other calls follow
+	if r.driven != nil || r.opts.Lease.Fence != "" {
+		held.Leave() // it is the caller's
 		return nil
 	}
 	if r.ctx.Err() != nil {

@@ -116,8 +116,9 @@ func (q inputQueue) add(r *run, input state.View) error {
 	}
 }
 
-// commit adds an input to the chain, in a commit with this id. Where the store has lost the end of it, empty ones come first,
-// up to the number of the one that was taken last: what has a smaller number counts as taken.
+// commit adds an input to the chain, in a commit with this id. Where the store has lost the end of
+// it, empty ones come first, up to the number of the one that was taken last: what has a smaller
+// number counts as taken.
 func (q inputQueue) commit(chain *checkpoint.Chain, id string, rec checkpoint.Record, data []byte) error {
 	for chain.Head() < q.taken {
 		lost := rec

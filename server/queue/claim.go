@@ -1,0 +1,226 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
+)
+
+// Claim is a run that this process runs. It holds the lease of the thread until Finish, PutBack or
+// Abandon, one of which must be called.
+type Claim struct {
+	Run    Run
+	Action Action // the run was cancelled before it was claimed: it must not run
+	Again  bool   // the run was claimed before, and may have commits
+	queue  *Queue
+	held   *checkpoint.Held
+}
+
+// Claim claims at most n runs: the next of each thread, of those whose turn is longest ago. A run
+// that the process of another claim left behind is claimed again, once its lease has run out. One
+// that has used up its attempts ends.
+func (q *Queue) Claim(ctx context.Context, n int) (claims []*Claim, err error) {
+	due := document.Query{Place: looks, Until: document.AtTime(q.config.Now().Add(1)), Limit: new(n + 16)}
+	for len(claims) < n {
+		docs, err := q.config.Documents.Query(ctx, due)
+		if err != nil || len(docs) == 0 {
+			return claims, err
+		}
+		for _, d := range docs {
+			if len(claims) == n {
+				break
+			}
+			c, err := q.claim(ctx, d)
+			if err != nil {
+				return claims, err
+			}
+			if c != nil {
+				claims = append(claims, c)
+			}
+		}
+		due.After = new(docs[len(docs)-1].Position())
+	}
+	return claims, nil
+}
+
+// claim claims the next run of a thread; nil if there is none, or another process runs it. Then it
+// stores when to look at the thread again.
+func (q *Queue) claim(ctx context.Context, look document.Doc) (*Claim, error) {
+	t, err := q.open(ctx, look.ID)
+	if err != nil {
+		return nil, err
+	}
+	i := t.line.next(t.now)
+	if i < 0 {
+		return nil, q.change(ctx, t.id, func(t *thread) error {
+			if t.line.next(t.now) >= 0 {
+				return errUnchanged
+			}
+			t.look, t.later = t.line.wake(t.now), true
+			return nil
+		})
+	}
+	o := checkpoint.HoldOptions{TTL: q.config.Lease, ID: checkpoint.NewFence(), Owner: "weft"}
+	held, err := checkpoint.Hold(context.WithoutCancel(ctx), q.config.Store, t.id, o)
+	var busy *checkpoint.BusyError
+	switch {
+	case errors.As(err, &busy) && t.line.Runs[i].Fence != "": // another process runs it
+		return nil, q.lookAgain(ctx, look, t.now.Add(max(busy.Remaining, time.Millisecond)))
+	case errors.As(err, &busy): // the lease is about to be released
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &Claim{queue: q, held: held}
+	if err := c.take(ctx, t.id); err != nil || c.Run.ID == "" {
+		return nil, errors.Join(err, c.release(ctx))
+	}
+	return c, nil
+}
+
+// lookAgain stores when to look at a thread again, unless that has changed meanwhile.
+func (q *Queue) lookAgain(ctx context.Context, look document.Doc, at time.Time) error {
+	c := document.Change{ID: look.ID, If: &look.Version, Value: emptyObject, Order: document.AtTime(at)}
+	if _, err := q.config.Documents.Set(ctx, looks, c); !errors.Is(err, document.ErrConflict) {
+		return err
+	}
+	return nil
+}
+
+// take marks the next run of the thread as running under the lease of c. The run stays empty if
+// there is none.
+func (c *Claim) take(ctx context.Context, threadID string) error {
+	return c.queue.change(ctx, threadID, func(t *thread) error {
+		c.Run, c.Action, c.Again = Run{}, "", false
+		i := t.line.next(t.now)
+		if i < 0 {
+			return errUnchanged
+		}
+		e := &t.line.Runs[i]
+		r, err := t.get(ctx, e.ID)
+		if err != nil {
+			return err
+		}
+		if r.Attempt >= c.queue.config.Attempts && e.Action == "" {
+			r.Status, r.Ended = Failed, t.now
+			r.Error = &Failure{AttemptsExceeded, fmt.Sprintf("the run was begun %d times, and no process has ended it", r.Attempt)}
+			t.leave(r.ID)
+			t.set(r)
+			t.look, t.later = t.line.wake(t.now), true
+			return nil
+		}
+		e.Fence = c.held.Fence()
+		r.Status, r.Attempt = Running, r.Attempt+1
+		if c.Again = !r.Started.IsZero(); !c.Again {
+			r.Started = t.now
+		}
+		t.look, t.later = t.now.Add(c.queue.config.Lease), true
+		t.set(r)
+		c.Run, c.Action = r, e.Action
+		return nil
+	})
+}
+
+// Lease returns the lease of the thread, for graph.RunOptions.
+func (c *Claim) Lease() checkpoint.HoldOptions {
+	return checkpoint.HoldOptions{Fence: c.held.Fence(), TTL: c.queue.config.Lease}
+}
+
+// Context returns a context that ends when the lease of the thread is lost.
+func (c *Claim) Context() context.Context { return c.held.Context() }
+
+// Cancelled waits until the run is to be cancelled, and returns how. It returns "" when ctx ends,
+// or the claim is lost.
+func (c *Claim) Cancelled(ctx context.Context) Action {
+	for {
+		changed := c.queue.news.next(c.Run.Thread)
+		t, err := c.queue.open(ctx, c.Run.Thread)
+		if err == nil {
+			i := c.at(t)
+			if i < 0 {
+				return ""
+			}
+			if a := t.line.Runs[i].Action; a != "" {
+				return a
+			}
+		}
+		if await(ctx, changed, 500*time.Millisecond) != nil {
+			return ""
+		}
+	}
+}
+
+// at returns the place of the claimed run in its line; -1 if it was taken over.
+func (c *Claim) at(t *thread) int {
+	if i := t.line.find(c.Run.ID); i >= 0 && t.line.Runs[i].Fence == c.held.Fence() {
+		return i
+	}
+	return -1
+}
+
+// Finish ends the run, and releases the lease. With [Undo] in line for the run, its commits and its
+// document are removed instead. ErrLost means that the run belongs to another process.
+func (c *Claim) Finish(ctx context.Context, end End) error {
+	if !end.Status.Ended() {
+		return fmt.Errorf("%w: the status of an end must be final (got %q)", ErrRequest, end.Status)
+	}
+	return c.leave(ctx, func(t *thread, i int) error {
+		if t.line.Runs[i].Action == Undo {
+			if err := checkpoint.DeleteRunsHeld(ctx, c.queue.config.Store, t.id, c.held.Fence(), c.Run.ID); err != nil {
+				return err
+			}
+			t.remove(c.Run.ID)
+			return nil
+		}
+		r := c.Run
+		r.Status, r.Error, r.Result, r.Ended = end.Status, end.Error, end.Result, t.now
+		t.leave(r.ID)
+		t.set(r)
+		c.Run = r
+		return nil
+	})
+}
+
+// PutBack makes the run pending again in its place, without counting the attempt, and releases the
+// lease: another process goes on with it at once.
+func (c *Claim) PutBack(ctx context.Context) error {
+	return c.leave(ctx, func(t *thread, i int) error {
+		t.line.Runs[i].Fence = ""
+		r := c.Run
+		r.Status, r.Attempt = Pending, r.Attempt-1
+		t.set(r)
+		return nil
+	})
+}
+
+// Abandon stops renewing the lease without ending the run, which another process goes on with when
+// the lease has run out.
+func (c *Claim) Abandon() { c.held.Leave() }
+
+// leave changes the line of the claimed run, and releases the lease.
+func (c *Claim) leave(ctx context.Context, do func(t *thread, i int) error) error {
+	err := c.queue.change(ctx, c.Run.Thread, func(t *thread) error {
+		i := c.at(t)
+		if i < 0 {
+			return fmt.Errorf("%w: run %.100q of thread %.100q", ErrLost, c.Run.ID, c.Run.Thread)
+		}
+		if err := do(t, i); err != nil {
+			return err
+		}
+		t.look, t.later = t.line.wake(t.now), true // behind the threads that wait
+		return nil
+	})
+	return errors.Join(err, c.release(ctx))
+}
+
+// release releases the lease, so that the next run of the thread can be claimed.
+func (c *Claim) release(ctx context.Context) error {
+	err := c.held.Release(context.WithoutCancel(ctx))
+	c.queue.news.changed(anyThread)
+	return err
+}

@@ -1,0 +1,31 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrConfig is returned by New for a Config without a store that has leases, or without
+	// documents.
+	ErrConfig = errors.New("queue: invalid config")
+	// ErrNotFound is returned when there is no run with the id on the thread.
+	ErrNotFound = errors.New("queue: no such run")
+	// ErrExists is returned by Create for an id that a run of the thread has.
+	ErrExists = errors.New("queue: the run exists")
+	// ErrThreadBusy is returned by Create with the rule Reject for a thread with unfinished runs.
+	ErrThreadBusy = errors.New("queue: the thread has unfinished runs")
+	// ErrRunning is returned by Delete for a run that a worker has claimed.
+	ErrRunning = errors.New("queue: the run is running")
+	// ErrLost is returned when the run of a Claim was taken over by another process.
+	ErrLost = errors.New("queue: the claim is lost")
+	// ErrRequest is returned for a run, a rule or an action that is not valid.
+	ErrRequest = errors.New("queue: invalid request")
+)
+
+// AttemptsExceeded is the name of the error of a run whose processes have died three times.
+const AttemptsExceeded = "RunAttemptsExceeded"
+
+func notFound(thread, run string) error {
+	return fmt.Errorf("%w: run %.100q of thread %.100q", ErrNotFound, run, thread)
+}

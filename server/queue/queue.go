@@ -1,0 +1,215 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/topic"
+)
+
+// Config are the settings of a Queue. Store and Documents are required.
+type Config struct {
+	// Store has the threads. It must be a checkpoint.Leaser, and for rollbacks a
+	// checkpoint.Dropper.
+	Store checkpoint.Store
+	// Documents has the runs. It must be that of the Store, or as durable.
+	Documents document.Store
+	// Bus announces changes to other processes; without one they notice them within a second.
+	Bus topic.Bus
+	// Lease is how long a thread stays leased when its process has died: 1.5 s if it is 0.
+	Lease time.Duration
+	// Attempts is how often a run is begun whose processes die: 3 if it is 0.
+	Attempts int
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Queue is the queue of all runs on a store. It is safe for concurrent use, by many processes.
+type Queue struct {
+	config Config
+	leaser checkpoint.Leaser
+	news   signals
+}
+
+const (
+	runsOf  = "weft.runs"  // collection: a partition for each thread, with its runs and its line
+	looksAt = "weft.lines" // collection: when to look at a thread, in one partition
+	lineID  = "line"       // of the document in the partition of a thread
+)
+
+var looks = document.At(looksAt, "all")
+
+// New returns the queue on a store.
+func New(c Config) (*Queue, error) {
+	leaser, ok := c.Store.(checkpoint.Leaser)
+	if !ok || c.Documents == nil {
+		return nil, fmt.Errorf("%w: Store must have leases and Documents must be set (got %T and %T)", ErrConfig, c.Store, c.Documents)
+	}
+	c.Lease, c.Attempts = cmp.Or(c.Lease, 1500*time.Millisecond), cmp.Or(c.Attempts, 3)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Queue{config: c, leaser: leaser}, nil
+}
+
+// Created is what Create has done.
+type Created struct {
+	Run Run
+	// Cancelled are the ids of the runs that the rule cancels. Those that are running end later.
+	Cancelled []string
+}
+
+// Create stores a run, and puts it into the line of its thread. When it returns, the run survives
+// every process.
+func (q *Queue) Create(ctx context.Context, r Run, rule Rule) (Created, error) {
+	switch {
+	case r.ID == "" || r.ID == lineID:
+		return Created{}, fmt.Errorf("%w: the id of a run must not be %q", ErrRequest, r.ID)
+	case !slices.Contains([]Rule{"", Enqueue, Reject, Interrupt, Rollback}, rule):
+		return Created{}, fmt.Errorf("%w: rule must be enqueue, reject, interrupt or rollback (got %.100q)", ErrRequest, rule)
+	}
+	if err := checkpoint.CheckThread(r.Thread); err != nil {
+		return Created{}, err
+	}
+	done := Created{}
+	err := q.change(ctx, r.Thread, func(t *thread) error {
+		done = Created{}
+		switch rule {
+		case Reject:
+			if len(t.line.Runs) > 0 {
+				return fmt.Errorf("%w: thread %.100q", ErrThreadBusy, r.Thread)
+			}
+		case Interrupt, Rollback:
+			for _, e := range slices.Clone(t.line.Runs) {
+				if err := t.cancel(ctx, e.ID, map[Rule]Action{Interrupt: Stop, Rollback: Undo}[rule]); err != nil {
+					return err
+				}
+				done.Cancelled = append(done.Cancelled, e.ID)
+			}
+		}
+		r.Status, r.Created, r.Updated, r.Attempt = Pending, t.now, t.now, 0
+		t.line.Runs = append(t.line.Runs, entry{ID: r.ID, Due: r.Due})
+		t.set(r)
+		t.changes[len(t.changes)-1].If = new(uint64(0))
+		done.Run = r
+		return nil
+	})
+	if errors.Is(err, document.ErrConflict) {
+		err = fmt.Errorf("%w: run %.100q of thread %.100q", ErrExists, r.ID, r.Thread)
+	}
+	return done, err
+}
+
+// Cancel cancels a run. A pending run has ended when it returns; a running one ends soon, see
+// [Claim.Cancelled]. For a run that has ended it does nothing.
+func (q *Queue) Cancel(ctx context.Context, threadID, id string, a Action) (Run, error) {
+	if a != Stop && a != Undo {
+		return Run{}, fmt.Errorf("%w: action must be interrupt or rollback (got %.100q)", ErrRequest, a)
+	}
+	var r Run
+	err := q.change(ctx, threadID, func(t *thread) (err error) {
+		if r, err = t.get(ctx, id); err != nil || r.Status.Ended() {
+			return cmp.Or(err, errUnchanged)
+		}
+		if err = t.cancel(ctx, id, a); err == nil {
+			r = t.changed(id, r)
+		}
+		return err
+	})
+	return r, err
+}
+
+// Get returns a run, or ErrNotFound.
+func (q *Queue) Get(ctx context.Context, threadID, id string) (Run, error) {
+	d, err := q.config.Documents.Get(ctx, document.At(runsOf, threadID), id)
+	if errors.Is(err, document.ErrNotFound) || id == lineID {
+		return Run{}, notFound(threadID, id)
+	}
+	if err != nil {
+		return Run{}, err
+	}
+	return runIn(d)
+}
+
+// List returns the runs of a thread in the order of Create.
+func (q *Queue) List(ctx context.Context, threadID string) (runs []Run, err error) {
+	docs, err := q.config.Documents.Query(ctx, document.Query{Place: document.At(runsOf, threadID)})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range docs {
+		if d.ID == lineID {
+			continue
+		}
+		r, err := runIn(d)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+// Unfinished returns the ids of the runs of a thread that have not ended, in their order.
+func (q *Queue) Unfinished(ctx context.Context, threadID string) (ids []string, err error) {
+	t, err := q.open(ctx, threadID)
+	for _, e := range t.line.Runs {
+		ids = append(ids, e.ID)
+	}
+	return ids, err
+}
+
+// Delete removes a run. A pending run ends without running; a running one is an ErrRunning.
+func (q *Queue) Delete(ctx context.Context, threadID, id string) error {
+	return q.change(ctx, threadID, func(t *thread) error {
+		r, err := t.get(ctx, id)
+		if err != nil {
+			return err
+		}
+		if r.Status == Running {
+			return fmt.Errorf("%w: run %.100q of thread %.100q", ErrRunning, id, threadID)
+		}
+		t.remove(id)
+		return nil
+	})
+}
+
+// Wait waits until a run has ended or was removed, which is an ErrNotFound.
+func (q *Queue) Wait(ctx context.Context, threadID, id string) (Run, error) {
+	for {
+		changed := q.news.next(threadID)
+		if r, err := q.Get(ctx, threadID, id); err != nil || r.Status.Ended() {
+			return r, err
+		}
+		if err := await(ctx, changed, time.Second); err != nil {
+			return Run{}, err
+		}
+	}
+}
+
+// await waits for news, or for a time; an error is that of ctx.
+func await(ctx context.Context, news <-chan struct{}, most time.Duration) error {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-news:
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func runIn(d document.Doc) (r Run, err error) {
+	if err := json.Unmarshal(d.Value, &r); err != nil {
+		return r, fmt.Errorf("queue: %v, id %.100q: %w", d.Place, d.ID, err)
+	}
+	return r, nil
+}

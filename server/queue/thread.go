@@ -1,0 +1,195 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint/document"
+)
+
+// thread is the line of a thread, with changes that are stored together.
+type thread struct {
+	queue   *Queue
+	id      string
+	place   document.Place
+	line    line
+	version uint64 // of the line's document
+	now     time.Time
+	seen    bool // a worker looks at the thread already: a run is claimed, or due
+	later   bool // a worker has to look at the thread at look, which may be later than before
+	look    time.Time
+	changes []document.Change
+}
+
+// errUnchanged ends a change that has nothing to store.
+var errUnchanged = errors.New("queue: unchanged")
+
+// open reads the line of a thread.
+func (q *Queue) open(ctx context.Context, id string) (*thread, error) {
+	t := &thread{queue: q, id: id, place: document.At(runsOf, id), now: q.config.Now().UTC()}
+	d, err := q.config.Documents.Get(ctx, t.place, lineID)
+	if errors.Is(err, document.ErrNotFound) {
+		return t, nil
+	}
+	if err != nil {
+		return t, err
+	}
+	if err := json.Unmarshal(d.Value, &t.line); err != nil {
+		return t, fmt.Errorf("queue: the line of thread %.100q: %w", id, err)
+	}
+	t.version, t.seen = d.Version, t.line.next(t.now) >= 0
+	return t, nil
+}
+
+// change changes the line of a thread and its runs, in one batch, and begins again if another
+// writer was first. An errUnchanged of do stores nothing and is no error.
+func (q *Queue) change(ctx context.Context, id string, do func(t *thread) error) error {
+	for {
+		t, err := q.open(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := do(t); errors.Is(err, errUnchanged) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		var moved *document.ConflictError
+		if err = t.store(ctx); !errors.As(err, &moved) || moved.ID != lineID {
+			return err
+		}
+	}
+}
+
+// store stores the changes. When to look at the thread is stored first where it becomes earlier,
+// and else after the batch, if nothing has changed it since before the batch. So a process that
+// dies in between, or a writer that was faster, leaves a look too many, and never a run without
+// one.
+func (t *thread) store(ctx context.Context) error {
+	docs := t.queue.config.Documents
+	var look document.Doc
+	var err error
+	switch {
+	case t.later || len(t.line.Runs) == 0:
+		look, err = t.storedLook(ctx)
+	case !t.seen:
+		_, err = docs.Set(ctx, looks, document.Change{ID: t.id, Value: emptyObject, Order: document.AtTime(t.line.wake(t.now))})
+	}
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(t.line)
+	if err != nil {
+		return err
+	}
+	batch := append(t.changes, document.Change{ID: lineID, Value: data, If: &t.version})
+	if _, err := docs.Batch(ctx, t.place, batch); err != nil {
+		return err
+	}
+	if t.later || len(t.line.Runs) == 0 {
+		err = t.lookLater(ctx, look)
+	}
+	t.queue.announce(ctx, t.id)
+	return err
+}
+
+var emptyObject = json.RawMessage("{}")
+
+// storedLook returns the document that has when to look at the thread; the zero Doc for none.
+func (t *thread) storedLook(ctx context.Context) (document.Doc, error) {
+	d, err := t.queue.config.Documents.Get(ctx, looks, t.id)
+	if errors.Is(err, document.ErrNotFound) {
+		return document.Doc{}, nil
+	}
+	return d, err
+}
+
+// lookLater stores when to look at the thread again, in place of the document that was there before
+// the batch. If another writer has changed it, the earlier time stays.
+func (t *thread) lookLater(ctx context.Context, before document.Doc) error {
+	c := document.Change{ID: t.id, If: &before.Version}
+	if len(t.line.Runs) > 0 {
+		c.Value, c.Order = emptyObject, document.AtTime(t.look)
+	}
+	for {
+		_, err := t.queue.config.Documents.Batch(ctx, looks, []document.Change{c})
+		if !errors.Is(err, document.ErrConflict) {
+			return err
+		}
+		if before, err = t.storedLook(ctx); err != nil || c.Value == nil || before.Version != 0 && before.Order <= c.Order {
+			return err
+		}
+	}
+}
+
+// get returns a run of the thread.
+func (t *thread) get(ctx context.Context, id string) (Run, error) { return t.queue.Get(ctx, t.id, id) }
+
+// set stores a run.
+func (t *thread) set(r Run) {
+	r.Updated = t.now
+	data, err := json.Marshal(r)
+	if err != nil {
+		data, _ = json.Marshal(Run{ID: r.ID, Thread: r.Thread, Status: Failed, Error: &Failure{"Error", err.Error()}})
+	}
+	t.put(document.Change{ID: r.ID, Value: data, Order: document.AtTime(r.Created)})
+}
+
+// put adds a change, in place of an earlier one of the same document.
+func (t *thread) put(c document.Change) {
+	t.changes = slices.DeleteFunc(t.changes, func(o document.Change) bool { return o.ID == c.ID })
+	t.changes = append(t.changes, c)
+}
+
+// changed returns a run as the changes leave it.
+func (t *thread) changed(id string, r Run) Run {
+	for _, c := range t.changes {
+		if c.ID == id && c.Value != nil {
+			_ = json.Unmarshal(c.Value, &r) // it was just encoded
+		} else if c.ID == id {
+			r.Status = Interrupted
+		}
+	}
+	return r
+}
+
+// leave takes a run out of the line.
+func (t *thread) leave(id string) {
+	t.line.Runs = slices.DeleteFunc(t.line.Runs, func(e entry) bool { return e.ID == id })
+}
+
+// remove takes a run out of the line and removes its document.
+func (t *thread) remove(id string) {
+	t.leave(id)
+	t.put(document.Change{ID: id})
+}
+
+// cancel cancels an unfinished run: a pending one ends, a running one is to be ended by its worker.
+// To undo is more than to stop.
+func (t *thread) cancel(ctx context.Context, id string, a Action) error {
+	i := t.line.find(id)
+	switch {
+	case i < 0:
+		return notFound(t.id, id)
+	case t.line.Runs[i].Fence != "":
+		if t.line.Runs[i].Action != Undo {
+			t.line.Runs[i].Action = a
+		}
+		return nil
+	case a == Undo:
+		t.remove(id)
+		return nil
+	}
+	r, err := t.get(ctx, id)
+	if err != nil {
+		return err
+	}
+	r.Status, r.Ended = Interrupted, t.now
+	t.leave(id)
+	t.set(r)
+	return nil
+}

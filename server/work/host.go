@@ -1,0 +1,107 @@
+package work
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server/queue"
+	"github.com/weftrun/weft/server/wire"
+)
+
+// Host knows what the requests of runs mean. It is safe for concurrent use.
+type Host interface {
+	// Job returns how to run r. last is the newest event of the run in the log, from an attempt
+	// before this one; the zero Event if there is none. An error is the failure of the run.
+	Job(ctx context.Context, r queue.Run, last wire.Event) (Job, error)
+	// Ended is called when a run has ended, before its document has the end. If it fails, the run
+	// is ended again later.
+	Ended(ctx context.Context, r queue.Run, o Outcome) error
+}
+
+// Job is how to run a run. With an Edit it is StartUpdateAndResume of the graph, with an Input
+// Start, and else StartResume.
+type Job struct {
+	Graph   graph.Untyped
+	Options graph.RunOptions // the worker sets ID, Thread, Lease, Hold and Drain
+	Input   json.RawMessage
+	Edit    *graph.UntypedEdit
+	Answers graph.Answers
+
+	// Begin, Record and End return the records of the log: those of the beginning of an attempt, of
+	// an event, and of the end. Each may be nil.
+	Begin  func() []wire.Event
+	Record func(graph.Event) []wire.Event
+	End    func(Outcome) []wire.Event
+	Reader graph.Reader // selects the events for Record
+}
+
+// start starts the job, or goes on with it where an attempt before has committed something.
+func (j *Job) start(ctx context.Context, o graph.RunOptions, resume bool) *graph.Handle[json.RawMessage] {
+	switch {
+	case resume:
+		o.At, o.Namespace, o.If = 0, "", nil
+		return j.Graph.StartResume(ctx, graph.Answers{}, o)
+	case j.Edit != nil:
+		return j.Graph.StartUpdateAndResume(ctx, *j.Edit, j.Answers, o)
+	case j.Input != nil:
+		return j.Graph.Start(ctx, j.Input, o)
+	}
+	return j.Graph.StartResume(ctx, j.Answers, o)
+}
+
+// Outcome is how an attempt of a run ended.
+type Outcome struct {
+	// Status is that of the run; Pending if another attempt follows.
+	Status queue.Status
+	Result graph.Result[json.RawMessage]
+	Err    error // why it failed; nil for a run that was cancelled
+}
+
+// errCancelled is the cause with which a worker cancels a run.
+var errCancelled = errors.New("work: the run was cancelled")
+
+// errDrained is the cause with which a worker that stops cancels a run that did not.
+var errDrained = errors.New("work: the worker stops, and the run did not in time")
+
+// outcomeOf returns how a run ended whose call has returned.
+func outcomeOf(res graph.Result[json.RawMessage], err error) Outcome {
+	o := Outcome{Status: queue.Success, Result: res, Err: err}
+	var node *graph.NodeError
+	switch {
+	case errors.Is(err, errCancelled):
+		o.Status, o.Err = queue.Interrupted, nil
+	case errors.Is(err, errDrained):
+		o.Status, o.Err = queue.Pending, nil
+	case errors.Is(err, graph.ErrTimeout) && !errors.As(err, &node):
+		o.Status = queue.TimedOut
+	case err != nil:
+		o.Status = queue.Failed
+	case res.Drained != "" && res.Status == graph.Pending:
+		o.Status = queue.Pending
+	}
+	return o
+}
+
+// end returns the end of the run for its document.
+func (o Outcome) end() queue.End {
+	e := queue.End{Status: o.Status}
+	if o.Err != nil {
+		e.Error = &queue.Failure{Name: "Error", Message: o.Err.Error()}
+		var named interface{ ErrorName() string }
+		if errors.As(o.Err, &named) && named.ErrorName() != "" {
+			e.Error.Name = named.ErrorName()
+		}
+	}
+	if o.Result.Status == graph.Interrupted {
+		e.Result = json.RawMessage(`{"waiting":true}`)
+	}
+	return e
+}
+
+// jobError is the failure of a run of which the host could not make a job.
+func jobError(r queue.Run, err error) error {
+	return fmt.Errorf("run %.100q of thread %.100q: %w", r.ID, r.Thread, err)
+}

@@ -1,0 +1,348 @@
+package work_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/topic"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server/queue"
+	"github.com/weftrun/weft/server/wire"
+	"github.com/weftrun/weft/server/work"
+	"github.com/weftrun/weft/state"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type steps struct {
+	Log state.List[string] `json:"log"`
+}
+
+// host makes jobs whose request is the input of the graph.
+type host struct {
+	graph graph.Untyped
+	mu    sync.Mutex
+	ended []string // run, status
+}
+
+func (h *host) Job(_ context.Context, r queue.Run, last wire.Event) (work.Job, error) {
+	if r.Request == nil {
+		return work.Job{}, errors.New("the request is empty")
+	}
+	n := last.N
+	record := func(kind wire.Kind, node string) []wire.Event {
+		n++
+		return []wire.Event{{Run: r.ID, N: n, Kind: kind, Node: node}}
+	}
+	return work.Job{Graph: h.graph, Input: r.Request, Reader: graph.Reader{Modes: graph.Updates},
+		Begin:  func() []wire.Event { return record(wire.KindRun, "") },
+		Record: func(ev graph.Event) []wire.Event { return record(wire.KindResult, ev.Node) },
+		End:    func(o work.Outcome) []wire.Event { return record(wire.KindEnd, string(o.Status)) },
+	}, nil
+}
+
+func (h *host) Ended(_ context.Context, r queue.Run, o work.Outcome) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended = append(h.ended, fmt.Sprint(r.ID, " ", o.Status))
+	return nil
+}
+
+// site is what the processes of a test share.
+type site struct {
+	store checkpoint.Store
+	docs  document.Store
+	bus   topic.Bus
+	host  *host
+	stays chan struct{} // node "slow" ends when it can receive
+	runs  chan string   // the nodes that begin
+}
+
+func newSite(t testing.TB) *site {
+	s := &site{store: new(checkpoint.Memory), docs: new(document.Map), bus: new(topic.Local), stays: make(chan struct{}), runs: make(chan string, 100)}
+	b := graph.New[steps]("steps")
+	node := func(name string, wait bool) {
+		b.Node(name, graph.Func(func(ctx context.Context, st *steps) error {
+			s.runs <- name
+			if wait {
+				select {
+				case <-s.stays:
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			}
+			st.Log.Append(name)
+			return nil
+		}))
+	}
+	node("first", false)
+	node("slow", true)
+	node("last", false)
+	b.Edge(graph.Start, "first")
+	b.Edge("first", "slow")
+	b.Edge("slow", "last")
+	b.Edge("last", graph.End)
+	g, err := b.Compile(graph.Config{Store: s.store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.host = &host{graph: g.Untyped()}
+	return s
+}
+
+// quiet is a log in which the worker must not complain.
+type quiet struct{ t testing.TB }
+
+func (quiet) Enabled(context.Context, slog.Level) bool { return true }
+func (q quiet) WithAttrs([]slog.Attr) slog.Handler     { return q }
+func (q quiet) WithGroup(string) slog.Handler          { return q }
+func (q quiet) Handle(_ context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelWarn {
+		r.Attrs(func(a slog.Attr) bool { r.Message += " " + a.String(); return true })
+		q.t.Errorf("the worker logs %q", r.Message)
+	}
+	return nil
+}
+
+// process starts a worker of a new process, which end stops.
+func (s *site) process(t testing.TB) (q *queue.Queue, end func()) {
+	t.Helper()
+	q, err := queue.New(queue.Config{Store: s.store, Documents: s.docs, Bus: s.bus})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		work.New(work.Config{Queue: q, Store: s.store, Bus: s.bus, Host: s.host, Log: slog.New(quiet{t})}).Work(ctx)
+	})
+	wg.Go(func() { _ = q.Follow(ctx) })
+	return q, func() { cancel(); wg.Wait() }
+}
+
+func create(t testing.TB, q *queue.Queue, id string, rule queue.Rule) {
+	t.Helper()
+	if _, err := q.Create(t.Context(), queue.Run{ID: id, Thread: "t1", Request: json.RawMessage(`{}`)}, rule); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// begins waits until a node begins.
+func (s *site) begins(t testing.TB, node string) {
+	t.Helper()
+	if got := <-s.runs; got != node {
+		t.Fatalf("node %s begins, want %s", got, node)
+	}
+}
+
+func ended(t testing.TB, q *queue.Queue, id string, want queue.Status) queue.Run {
+	t.Helper()
+	r, err := q.Wait(t.Context(), "t1", id)
+	if err != nil || r.Status != want {
+		t.Fatalf("run %s ended as %q (%+v) with error %v, want %q", id, r.Status, r.Error, err, want)
+	}
+	return r
+}
+
+// logged returns the log of the thread as text, without reading on.
+func (s *site) logged(t testing.TB) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	var lines []string
+	n := uint64(0)
+	for ev, err := range (work.Log{Bus: s.bus}).Follow(ctx, "t1", 0) {
+		if n++; err != nil || ev.Seq != n {
+			t.Fatalf("got event %d with error %v, want %d", ev.Seq, err, n)
+		}
+		lines = append(lines, strings.TrimSpace(fmt.Sprint(ev.Run, ".", ev.N, " ", ev.Kind, " ", ev.Node)))
+	}
+	return strings.Join(lines, "; ")
+}
+
+func (s *site) state(t testing.TB) []string {
+	t.Helper()
+	data, _, err := s.host.graph.State(t.Context(), checkpoint.Key{Thread: "t1"}, 0)
+	var st struct{ Log []string }
+	if err == nil {
+		err = json.Unmarshal(data, &st)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st.Log
+}
+
+func TestWorker_RunsARunAndLogsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		q, end := s.process(t)
+		defer end()
+		begun := time.Now()
+		create(t, q, "r1", queue.Enqueue)
+		s.begins(t, "first")
+		s.begins(t, "slow")
+		if waited := time.Since(begun); waited != 0 {
+			t.Errorf("the run began after %v, want at once", waited)
+		}
+		s.stays <- struct{}{}
+		ended(t, q, "r1", queue.Success)
+		const want = "r1.1 run; r1.2 result first; r1.3 result slow; r1.4 result last; r1.5 result; r1.6 end success"
+		if got := s.logged(t); got != want {
+			t.Errorf("the log is\n%s\nwant\n%s", got, want)
+		}
+		if want := []string{"r1 success"}; !slices.Equal(s.host.ended, want) {
+			t.Errorf("the host was notified of %v, want %v", s.host.ended, want)
+		}
+	})
+}
+
+func TestWorker_AnotherProcessGoesOnAfterADrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		q, end := s.process(t)
+		create(t, q, "r1", queue.Enqueue)
+		s.begins(t, "first")
+		s.begins(t, "slow")
+		stopped := make(chan struct{})
+		go func() { end(); close(stopped) }()
+		synctest.Wait()
+		other, endOther := s.process(t)
+		defer endOther()
+		s.stays <- struct{}{} // the superstep ends, and the run with it
+		<-stopped
+		s.begins(t, "last")
+		if r := ended(t, other, "r1", queue.Success); r.Attempt != 1 {
+			t.Errorf("the attempt is %d, want 1", r.Attempt)
+		}
+		if got, want := s.state(t), []string{"first", "slow", "last"}; !slices.Equal(got, want) {
+			t.Errorf("the state is %v, want %v", got, want)
+		}
+	})
+}
+
+func TestWorker_CancelsARunForAnother(t *testing.T) {
+	for rule, c := range map[queue.Rule]struct {
+		first queue.Status
+		state []string
+	}{
+		queue.Interrupt: {queue.Interrupted, []string{"first", "first", "slow", "last"}},
+		queue.Rollback:  {"", []string{"first", "slow", "last"}},
+	} {
+		t.Run(string(rule), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t)
+				_, end := s.process(t)
+				defer end()
+				web, err := queue.New(queue.Config{Store: s.store, Documents: s.docs, Bus: s.bus})
+				if err != nil {
+					t.Fatal(err)
+				}
+				create(t, web, "r1", queue.Enqueue)
+				s.begins(t, "first")
+				s.begins(t, "slow")
+				create(t, web, "r2", rule)
+				s.begins(t, "first") // of r2
+				s.begins(t, "slow")
+				s.stays <- struct{}{}
+				ended(t, web, "r2", queue.Success)
+				if r, err := web.Get(t.Context(), "t1", "r1"); r.Status != c.first && !(c.first == "" && errors.Is(err, queue.ErrNotFound)) {
+					t.Errorf("the first run is %q with error %v, want %q", r.Status, err, c.first)
+				}
+				if got := s.state(t); !slices.Equal(got, c.state) {
+					t.Errorf("the state is %v, want %v", got, c.state)
+				}
+			})
+		})
+	}
+}
+
+// A process that stops without a word leaves its lease behind. The other one goes on from the
+// last commit within 2 seconds.
+func TestWorker_GoesOnWithTheRunOfADeadProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		dead, err := queue.New(queue.Config{Store: s.store, Documents: s.docs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		create(t, dead, "r1", queue.Enqueue)
+		claims, err := dead.Claim(t.Context(), 1)
+		if err != nil || len(claims) != 1 {
+			t.Fatalf("got %d claims and error %v, want one", len(claims), err)
+		}
+		ctx, kill := context.WithCancel(t.Context())
+		h := s.host.graph.Start(ctx, json.RawMessage(`{}`), graph.RunOptions{ID: "r1", Thread: "t1", Lease: claims[0].Lease()})
+		s.begins(t, "first")
+		s.begins(t, "slow")
+		claims[0].Abandon()
+		kill()
+		_, _ = h.Wait()
+		died := time.Now()
+		q, end := s.process(t)
+		defer end()
+		s.begins(t, "slow")
+		if waited := time.Since(died); waited > 2*time.Second {
+			t.Errorf("the run went on after %v, want at most 2s", waited)
+		}
+		s.stays <- struct{}{}
+		if r := ended(t, q, "r1", queue.Success); r.Attempt != 2 {
+			t.Errorf("the attempt is %d, want 2", r.Attempt)
+		}
+		if got, want := s.state(t), []string{"first", "slow", "last"}; !slices.Equal(got, want) {
+			t.Errorf("the state is %v, want %v: the first node must not run again", got, want)
+		}
+	})
+}
+
+func TestWorker_ARunWithoutAJobFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		q, end := s.process(t)
+		defer end()
+		if _, err := q.Create(t.Context(), queue.Run{ID: "bad", Thread: "t1"}, queue.Enqueue); err != nil {
+			t.Fatal(err)
+		}
+		if r := ended(t, q, "bad", queue.Failed); !strings.Contains(r.Error.Message, "the request is empty") {
+			t.Errorf("got %+v, want the error of the host", r.Error)
+		}
+	})
+}
+
+func TestLogFollow_ReportsWhatIsMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		s.bus = &topic.Local{Keep: 1}
+		q, end := s.process(t)
+		defer end()
+		for _, id := range []string{"r1", "r2"} {
+			create(t, q, id, queue.Enqueue)
+			s.begins(t, "first")
+			s.begins(t, "slow")
+			time.Sleep(time.Second)
+			s.stays <- struct{}{}
+			s.begins(t, "last")
+			ended(t, q, id, queue.Success)
+		}
+		for _, err := range (work.Log{Bus: s.bus}).Follow(t.Context(), "t1", 2) {
+			var missed *topic.MissedError
+			if !errors.As(err, &missed) || missed.From != 3 || missed.Count == 0 {
+				t.Errorf("got %v, want that events from 3 on are missing", err)
+			}
+			break
+		}
+	})
+}

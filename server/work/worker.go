@@ -1,0 +1,197 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/topic"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server/queue"
+)
+
+// Config are the settings of a Worker. Queue, Store, Bus and Host are required.
+type Config struct {
+	Queue *queue.Queue
+	Store checkpoint.Store // that of the queue
+	Bus   topic.Bus        // of the log
+	Host  Host
+	Slots int // runs at once: 64 if it is 0
+	// Every is how often the worker looks for runs of other processes, and for those that a dead
+	// process left behind: 250 ms if it is 0.
+	Every time.Duration
+	// Grace is that of the runs: 10 s if it is 0.
+	Grace time.Duration
+	// Drain is how long a run may go on when the worker stops, before it is cancelled: 25 s if it
+	// is 0.
+	Drain time.Duration
+	Log   *slog.Logger // nil means slog.Default
+}
+
+// Worker runs the runs of a queue.
+type Worker struct {
+	config Config
+	log    Log
+	drain  graph.Drain
+}
+
+// New returns a worker. A worker works once.
+func New(c Config) *Worker {
+	c.Slots = cmp.Or(c.Slots, 64)
+	c.Every = cmp.Or(c.Every, 250*time.Millisecond)
+	c.Grace, c.Drain = cmp.Or(c.Grace, 10*time.Second), cmp.Or(c.Drain, 25*time.Second)
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return &Worker{config: c, log: Log{c.Bus}}
+}
+
+// Work claims and runs runs until ctx ends. Then it drains, and returns when it runs nothing more.
+func (w *Worker) Work(ctx context.Context) {
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	free := make(chan struct{}, w.config.Slots)
+	for range w.config.Slots {
+		free <- struct{}{}
+	}
+	ended := make(chan struct{}, 1)
+	tick := time.NewTicker(w.config.Every)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		news := w.config.Queue.Changed("")
+		claims, err := w.config.Queue.Claim(ctx, len(free))
+		if err != nil && ctx.Err() == nil {
+			w.config.Log.ErrorContext(ctx, "work: claim runs", "error", err)
+		}
+		for _, c := range claims {
+			<-free
+			wg.Go(func() {
+				w.run(running, c)
+				free <- struct{}{}
+				offer(ended)
+			})
+		}
+		select {
+		case <-news:
+		case <-ended:
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+	w.drain.Request("the worker stops")
+	timer := time.AfterFunc(w.config.Drain, stop)
+	defer timer.Stop()
+	wg.Wait()
+}
+
+// run runs a claim to its end. A panic of the host is the failure of the run.
+func (w *Worker) run(ctx context.Context, c *queue.Claim) {
+	began := time.Now()
+	o, err := w.attempt(ctx, c)
+	switch {
+	case errors.Is(err, queue.ErrLost):
+		c.Abandon()
+		w.config.Log.WarnContext(ctx, "work: a run was taken over", "run_id", c.Run.ID, "thread", c.Run.Thread, "attempt", c.Run.Attempt)
+		return
+	case err != nil:
+		c.Abandon() // it is begun again when the lease has run out
+		w.config.Log.ErrorContext(ctx, "work: end a run", "run_id", c.Run.ID, "thread", c.Run.Thread, "error", err)
+		return
+	}
+	w.config.Log.InfoContext(ctx, "work: run", "run_id", c.Run.ID, "thread", c.Run.Thread, "attempt", c.Run.Attempt,
+		"status", o.Status, "ms", time.Since(began).Milliseconds())
+}
+
+// attempt runs one attempt, and ends the run or puts it back.
+func (w *Worker) attempt(ctx context.Context, c *queue.Claim) (o Outcome, err error) {
+	journal, last := w.log.open(c.Context(), c.Run.Thread, c.Run.ID, func(err error) {
+		w.config.Log.ErrorContext(ctx, "work: the log of events", "error", err)
+	})
+	var job Job
+	o = w.outcome(ctx, c, journal, func() (err error) {
+		job, err = w.config.Host.Job(c.Context(), c.Run, last)
+		return err
+	}, &job)
+	if c.Context().Err() != nil {
+		journal.close()
+		return o, queue.ErrLost
+	}
+	if job.End != nil {
+		journal.append(job.End(o)...)
+	}
+	journal.close()
+	ctx = context.WithoutCancel(ctx)
+	if o.Status == queue.Pending {
+		return o, c.PutBack(ctx)
+	}
+	if err := w.config.Host.Ended(ctx, c.Run, o); err != nil {
+		return o, err
+	}
+	return o, c.Finish(ctx, o.end())
+}
+
+// outcome runs the graph of a claim.
+func (w *Worker) outcome(ctx context.Context, c *queue.Claim, journal *writer, prepare func() error, job *Job) (o Outcome) {
+	defer func() {
+		if v := recover(); v != nil {
+			o = Outcome{Status: queue.Failed, Err: &graph.PanicError{Value: v, Stack: debug.Stack()}}
+		}
+	}()
+	if c.Action != "" {
+		return Outcome{Status: queue.Interrupted}
+	}
+	if err := prepare(); err != nil {
+		return Outcome{Status: queue.Failed, Err: jobError(c.Run, err)}
+	}
+	again, err := w.hasCommits(c)
+	if err != nil {
+		return Outcome{Status: queue.Failed, Err: jobError(c.Run, err)}
+	}
+	work, stop := context.WithCancelCause(c.Context())
+	defer stop(nil)
+	defer context.AfterFunc(ctx, func() { stop(errDrained) })()
+	var watcher sync.WaitGroup
+	defer watcher.Wait()
+	watching, unwatch := context.WithCancel(work)
+	defer unwatch()
+	watcher.Go(func() {
+		if c.Cancelled(watching) != "" {
+			stop(errCancelled)
+		}
+	})
+	options := job.Options
+	options.ID, options.Thread, options.Lease, options.Hold, options.Drain = c.Run.ID, c.Run.Thread, c.Lease(), true, &w.drain
+	options.Grace = cmp.Or(options.Grace, w.config.Grace)
+	h := job.start(work, options, again)
+	if job.Begin != nil {
+		journal.append(job.Begin()...)
+	}
+	if job.Record != nil {
+		for ev, err := range h.Join(job.Reader) {
+			if err == nil {
+				journal.append(job.Record(ev)...)
+			}
+		}
+	}
+	return outcomeOf(h.Wait())
+}
+
+// hasCommits reports whether the newest commit of the thread is one of the run's, from an attempt
+// before.
+func (w *Worker) hasCommits(c *queue.Claim) (bool, error) {
+	if !c.Again {
+		return false, nil
+	}
+	p, err := graph.Inspect(c.Context(), w.config.Store, checkpoint.Key{Thread: c.Run.Thread})
+	if errors.Is(err, graph.ErrUnknownThread) {
+		return false, nil
+	}
+	return p.Run == c.Run.ID, err
+}
