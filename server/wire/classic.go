@@ -467,23 +467,14 @@ func (s *sender) pause(d *Pause) {
 	if !s.has(ModeValues) {
 		return
 	}
-	var o object
-	if s.c.o.Dialect != JavaScript {
-		dec := json.NewDecoder(strings.NewReader(string(d.Values)))
-		_, _ = dec.Token()
-		for dec.More() {
-			name, _ := dec.Token()
-			var value json.RawMessage
-			if dec.Decode(&value) != nil {
-				break
-			}
-			key, _ := name.(string)
-			o.field(key, value)
-		}
+	values := d.Values
+	if s.c.o.Dialect == JavaScript {
+		values = json.RawMessage("{}")
 	}
-	o.field("__interrupt__", shortened(d.Interrupts))
-	data, _ := o.end() // of JSON
-	s.send(0, ModeValues, data)
+	data, err := withInterrupts(values, d.Interrupts)
+	if err == nil {
+		s.send(0, ModeValues, data)
+	}
 }
 
 type chunkPiece struct {

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -68,4 +69,27 @@ func members(data json.RawMessage) (all map[string]json.RawMessage) {
 func text(data json.RawMessage) (s string) {
 	_ = json.Unmarshal(data, &s)
 	return s
+}
+
+// eachMember calls f for each member of a JSON object, in their order.
+func eachMember(data json.RawMessage, f func(name string, value json.RawMessage) error) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
+		return fmt.Errorf("wire: a state must be a JSON object (got %.40s)", data)
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return err
+		}
+		key, _ := name.(string) // names of members are strings
+		if err := f(key, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }

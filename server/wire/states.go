@@ -347,27 +347,16 @@ func convert(state json.RawMessage, messages []string) (json.RawMessage, error) 
 	if len(messages) == 0 {
 		return state, nil
 	}
-	dec := json.NewDecoder(bytes.NewReader(state))
-	if _, err := dec.Token(); err != nil {
-		return nil, err
-	}
 	var o object
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return nil, err
+	err := eachMember(state, func(name string, value json.RawMessage) (err error) {
+		if slices.Contains(messages, name) {
+			value, err = MessagesField(value)
 		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, err
-		}
-		key, _ := name.(string)
-		if slices.Contains(messages, key) {
-			if value, err = MessagesField(value); err != nil {
-				return nil, err
-			}
-		}
-		o.field(key, value)
+		o.field(name, value)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return o.end()
 }
