@@ -20,6 +20,9 @@ import (
 var shared *Server
 
 func TestMain(m *testing.M) {
+	if code, is := beWorker(); is {
+		os.Exit(code)
+	}
 	s, err := Start(Options{})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

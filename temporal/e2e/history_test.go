@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/temporal"
+)
+
+var record = flag.Bool("record", false, "write the histories of this test into ../testdata, for the test that replays them")
+
+// padded is a state of any size.
+type padded struct {
+	Pad state.Value[string] `json:"pad"`
+	N   state.Sum[int]      `json:"n"`
+}
+
+func add(_ context.Context, s *padded) error {
+	s.N.Add(1)
+	return nil
+}
+
+// wide returns a graph of steps that have as many tasks each as fan says.
+func wide(t *testing.T, name string, store checkpoint.Store, steps, fan int) *graph.Graph[padded] {
+	t.Helper()
+	b := graph.New[padded](name)
+	node := func(step, k int) string { return fmt.Sprintf("s%d.%d", step, k) }
+	for i := range steps {
+		for k := range fan {
+			b.Node(node(i, k), graph.Func(add))
+			switch {
+			case i == 0:
+				b.Edge(graph.Start, node(i, k))
+			default:
+				b.Edge(node(i-1, k), node(i, k))
+			}
+			if i == steps-1 {
+				b.Edge(node(i, k), graph.End)
+			}
+		}
+	}
+	g, err := b.Compile(graph.Config{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// A superstep that is driven adds at most 2 KiB to the history, and 3 KiB with three tasks, whatever
+// the state.
+func TestNodes_HistoryOfAStepIsSmall(t *testing.T) {
+	const steps = 20
+	for _, tt := range []struct{ fan, pad, most int }{{1, 10, 2048}, {1, 3 << 20, 2048}, {3, 3 << 20, 3072}} {
+		t.Run(fmt.Sprintf("fan %d, state %d", tt.fan, tt.pad), func(t *testing.T) {
+			name := fmt.Sprintf("wide-%d-%d", tt.fan, tt.pad)
+			store, c := new(checkpoint.Memory), dial(t)
+			g := wide(t, name, store, steps, tt.fan).Untyped()
+			w, err := temporal.NewWorker(c, temporal.WorkerConfig{Graphs: []graph.Untyped{g}, Store: store, Queue: name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer w.Stop()
+			runs, err := temporal.NewClient(c, g, temporal.ClientConfig{Store: store, Queue: name, Mode: temporal.Nodes, Heartbeat: 10 * time.Second, TaskTimeout: 10 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			input := fmt.Sprintf(`{"pad":%q}`, strings.Repeat("x", tt.pad))
+			if res, err := runs.Invoke(t.Context(), json.RawMessage(input), graph.RunOptions{Thread: "t"}); err != nil || res.Steps != steps {
+				t.Fatalf("the run ended after %d steps with %v, want %d", res.Steps, err, steps)
+			}
+			h := history(t, c, name+"/t")
+			size := 0
+			for _, ev := range h.Events {
+				size += proto.Size(ev)
+			}
+			t.Logf("%d events, %d bytes, %d a superstep", len(h.Events), size, size/steps)
+			if size/steps > tt.most {
+				t.Errorf("a superstep adds %d bytes to the history, want at most %d", size/steps, tt.most)
+			}
+			if *record {
+				write(t, name, h)
+			}
+		})
+	}
+}
+
+func history(t *testing.T, c client.Client, id string) *historypb.History {
+	t.Helper()
+	var h historypb.History
+	for it := c.GetWorkflowHistory(t.Context(), id, "", true, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); it.HasNext(); {
+		ev, err := it.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Events = append(h.Events, ev)
+	}
+	return &h
+}
+
+// write writes a history as the SDK's replayer reads it.
+func write(t *testing.T, name string, h *historypb.History) {
+	t.Helper()
+	data, err := protojson.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join("..", "testdata", name+".json"), append(data, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

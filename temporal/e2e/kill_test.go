@@ -1,0 +1,212 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/temporal"
+)
+
+var kills = flag.Int("kills", 3, "how often all workers of a mode are killed")
+
+// rounds is how often the workers are killed.
+func rounds() int {
+	if testing.Short() {
+		return min(*kills, 2)
+	}
+	return *kills
+}
+
+// steps is how many steps a run of these tests has.
+const steps = 60
+
+// ledger is the state of their graph.
+type ledger struct {
+	Steps state.List[int] `json:"steps"`
+}
+
+// writing returns a graph whose steps append a line to a file each.
+func writing(store checkpoint.Store, file, queue string) (*graph.Graph[ledger], error) {
+	b := graph.New[ledger]("ledger" + queue)
+	b.Node("write", graph.Router(func(ctx context.Context, s *ledger) (graph.Command, error) {
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return graph.Command{}, err
+		}
+		_, err = fmt.Fprintln(f, graph.TaskID(ctx))
+		if e := f.Close(); err == nil {
+			err = e
+		}
+		n := s.Steps.Len()
+		s.Steps.Append(n)
+		time.Sleep(2 * time.Millisecond) // so that a worker is killed within a run
+		if n+1 == steps {
+			return graph.Goto(graph.End), err
+		}
+		return graph.Goto("write"), err
+	}, "write", graph.End))
+	b.Edge(graph.Start, "write")
+	return b.Compile(graph.Config{Store: store})
+}
+
+// The environment of a worker process.
+const (
+	workerAddress = "WEFT_WORKER_ADDRESS"
+	workerQueue   = "WEFT_WORKER_QUEUE"
+	workerStore   = "WEFT_WORKER_STORE"
+	workerFile    = "WEFT_WORKER_FILE"
+)
+
+// beWorker makes this process a worker, if its environment says so.
+func beWorker() (code int, is bool) {
+	if os.Getenv(workerAddress) == "" {
+		return 0, false
+	}
+	if err := work(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1, true
+	}
+	return 0, true
+}
+
+func work(ctx context.Context) error {
+	c, err := client.Dial(client.Options{HostPort: os.Getenv(workerAddress), Namespace: "default", Logger: quiet{}})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	store, err := sqlite.Open(ctx, os.Getenv(workerStore))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	queue := os.Getenv(workerQueue)
+	g, err := writing(store, os.Getenv(workerFile), queue)
+	if err != nil {
+		return err
+	}
+	w, err := temporal.NewWorker(c, temporal.WorkerConfig{Graphs: []graph.Untyped{g.Untyped()}, Store: store, Queue: queue, Options: worker.Options{Identity: fmt.Sprint(os.Getpid())}})
+	if err != nil {
+		return err
+	}
+	return w.Run(ctx)
+}
+
+// startWorker starts a worker process. The caller must kill it.
+func startWorker(t *testing.T, queue, store, file string) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), workerAddress+"="+shared.Address, workerQueue+"="+queue, workerStore+"="+store, workerFile+"="+file)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+func kill(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill() // it may have ended
+	_ = cmd.Wait()
+}
+
+// A run goes on in another process when its worker is killed. Every committed step is there once, and
+// a task runs at most once more for each kill.
+func TestKill_AnotherWorkerGoesOn(t *testing.T) {
+	for _, mode := range []temporal.Mode{temporal.Segments, temporal.Nodes} {
+		t.Run(string(mode), func(t *testing.T) {
+			dir, queue := t.TempDir(), fmt.Sprint("kill-", mode)
+			path, file := filepath.Join(dir, "store"), filepath.Join(dir, "lines")
+			store, err := sqlite.Open(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			g, err := writing(store, file, queue)
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs, err := temporal.NewClient(dial(t), g.Untyped(), temporal.ClientConfig{Store: store, Queue: queue, Mode: mode})
+			if err != nil {
+				t.Fatal(err)
+			}
+			workers := []*exec.Cmd{startWorker(t, queue, path, file), startWorker(t, queue, path, file)}
+			defer func() {
+				for _, w := range workers {
+					kill(w)
+				}
+			}()
+			for round := range rounds() {
+				thread := fmt.Sprint("t", round)
+				h := runs.Start(t.Context(), json.RawMessage(`{}`), graph.RunOptions{Thread: thread})
+				at := uint64(2 + rand.N(steps/2))
+				waitForCommit(t, store, thread, at)
+				for i := range workers { // one of them has the run
+					kill(workers[i])
+					workers[i] = startWorker(t, queue, path, file)
+				}
+				res, err := h.Wait()
+				if err != nil || res.Status != graph.Done {
+					t.Fatalf("round %d: the run ended %q with %v, want done", round, res.Status, err)
+				}
+				s, _, err := g.State(t.Context(), checkpoint.Key{Thread: thread}, 0)
+				if err != nil || s.Steps.Len() != steps {
+					t.Errorf("round %d: %d steps are in the state, %v; want %d", round, s.Steps.Len(), err, steps)
+				}
+			}
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls := map[string]int{}
+			for line := range strings.Lines(string(data)) {
+				calls[line]++
+			}
+			again := 0
+			for _, n := range calls {
+				again += n - 1
+			}
+			if want := rounds() * steps; len(calls) != want || again > rounds() {
+				t.Errorf("%d tasks ran, %d of them again; want %d, and at most %d again", len(calls), again, want, rounds())
+			}
+			t.Logf("%d kills: %d tasks, %d calls made again", rounds(), len(calls), again)
+		})
+	}
+}
+
+// waitForCommit waits until a thread has a commit.
+func waitForCommit(t *testing.T, store checkpoint.Store, thread string, at uint64) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		p, err := graph.Inspect(t.Context(), store, checkpoint.Key{Thread: thread})
+		if err == nil && p.Checkpoint >= at {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatal("the thread does not come to its commit")
+		}
+	}
+}
