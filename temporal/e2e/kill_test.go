@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
@@ -91,11 +92,11 @@ func work(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	store, err := sqlite.Open(ctx, os.Getenv(workerStore))
+	store, closes, err := openStore(ctx, os.Getenv(workerStore))
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer closes()
 	queue := os.Getenv(workerQueue)
 	g, err := writing(store, os.Getenv(workerFile), queue)
 	if err != nil {
@@ -106,6 +107,22 @@ func work(ctx context.Context) error {
 		return err
 	}
 	return w.Run(ctx)
+}
+
+// openStore opens a store of Redis, or a file of SQLite.
+func openStore(ctx context.Context, address string) (checkpoint.Store, func() error, error) {
+	if strings.HasPrefix(address, "redis:") {
+		s, err := redis.OpenURL(ctx, address)
+		if err != nil {
+			return nil, nil, err
+		}
+		return s, s.Close, nil
+	}
+	s, err := sqlite.Open(ctx, address)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, s.Close, nil
 }
 
 // startWorker starts a worker process. The caller must kill it.
