@@ -56,7 +56,7 @@ type nodeScope struct {
 	memo      atomic.Pointer[memo]      // what the node's code keeps; nil until it does
 	subgraphs atomic.Pointer[subgraphs] // what its subgraphs have left to do; nil for nothing
 
-	// Only the goroutine that runs the node uses these.
+	// These are set before the node runs; only its own goroutine changes them afterwards.
 	back  *rewound    // nil unless the task resumes a subgraph at an older commit
 	timed []Interrupt // what was asked before this call of the run and expires
 	tried []Failure   // the alternatives of a Fallback that have failed
