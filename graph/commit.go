@@ -29,8 +29,8 @@ type recordRoom struct {
 	ways   []checkpoint.Way
 }
 
-// nextRoom returns memory for the record of the next commit. Records that are sent to readers are not
-// used again.
+// nextRoom returns memory for the record of the next commit. Records that are sent to readers are
+// not used again.
 func (c *committer) nextRoom() *recordRoom {
 	switch {
 	case c.run.session.events != nil || c.journal == nil:

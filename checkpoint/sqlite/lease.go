@@ -166,21 +166,21 @@ func (s *Store) Expire(ctx context.Context, thread string, ttl time.Duration) er
 
 // bury hides an expired thread from all calls; sweep removes its rows later.
 func (w *writer) bury(thread string) error {
-	w.swept = 0
+	w.nothingAt = 0
 	if err := w.exec(w.discard, thread); err != nil {
 		return err
 	}
 	return w.execAll(w.erase[len(w.erase)-2:], thread)
 }
 
-// sweepEvery is how long sweep does nothing after there was nothing to do. A call finds a thread that
-// has expired in any case.
+// sweepEvery is how long sweep does nothing after there was nothing to do. A call finds a thread
+// that has expired in any case.
 const sweepEvery = time.Second
 
 // sweep buries one expired thread, and removes a few rows of one that is buried. So each
 // transaction does a bounded amount of work.
 func (w *writer) sweep() error {
-	if w.swept > 0 && w.now >= w.swept && w.now < w.swept+sweepEvery.Milliseconds() {
+	if w.nothingAt > 0 && w.now >= w.nothingAt && w.now < w.nothingAt+sweepEvery.Milliseconds() {
 		return nil
 	}
 	var chain int64
@@ -194,8 +194,8 @@ func (w *writer) sweep() error {
 		}
 	}
 	if chain == 0 {
-		if w.swept = 0; !thread.Valid {
-			w.swept = w.now
+		if w.nothingAt = 0; !thread.Valid {
+			w.nothingAt = w.now
 		}
 		return nil
 	}

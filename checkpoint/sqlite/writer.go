@@ -50,13 +50,13 @@ func (s *Store) write(w *writer) {
 
 // writer is the connection that writes, with its statements. Only the writer goroutine uses it.
 type writer struct {
-	conn  *sql.Conn
-	path  string      // the file, as an absolute path
-	file  os.FileInfo // the file when it was opened
-	clock func() time.Time
-	now   int64       // of the transaction, in milliseconds
-	swept int64       // when there was nothing to sweep, in milliseconds; 0 if there may be
-	stmts []*sql.Stmt // all of the following, for close
+	conn      *sql.Conn
+	path      string      // the file, as an absolute path
+	file      os.FileInfo // the file when it was opened
+	clock     func() time.Time
+	now       int64       // of the transaction, in milliseconds
+	nothingAt int64       // when there was nothing to sweep, in milliseconds; 0 if there may be
+	stmts     []*sql.Stmt // all of the following, for close
 
 	begin, commit, rollback         *sql.Stmt
 	head, found, advance, follow    *sql.Stmt

@@ -217,8 +217,8 @@ func Unmarshal(data []byte, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-// texts decodes a list of texts. It returns false for an empty list, for one with spaces, escapes or
-// characters above ASCII, and for other JSON.
+// texts decodes a list of texts. It returns false for an empty list, for one with spaces, escapes
+// or characters above ASCII, and for other JSON.
 func texts(data []byte) (list []string, ok bool) {
 	if len(data) < 4 || data[0] != '[' {
 		return nil, false
