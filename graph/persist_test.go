@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -246,12 +247,13 @@ func TestProgram_AnotherMustHaveThePendingNodes(t *testing.T) {
 // What finished early is stored while others run; if that cannot be done, the run fails.
 func TestStore_FailedWriteInAStepFailsTheRun(t *testing.T) {
 	var ran counter
+	var resumed atomic.Bool
 	store := &faulty{Store: new(checkpoint.Memory), at: 2}
 	b := parallel(map[string]graph.Node[world]{
 		"quick": asks("quick", &ran),
 		"slow": graph.Func(func(ctx context.Context, s *world) error {
 			s.Log.Append("slow")
-			if ran.add("slow") == 1 {
+			if !resumed.Load() {
 				<-ctx.Done() // until the failed write stops it
 			}
 			return ctx.Err()
@@ -260,6 +262,7 @@ func TestStore_FailedWriteInAStepFailsTheRun(t *testing.T) {
 	g := build(t, b, graph.Config{Store: store})
 	_, err := g.Invoke(ctx, world{}, t1)
 	is(t, err, errFault)
+	resumed.Store(true)
 	logged(t, resume(t, g, graph.Answers{}, graph.Done), "quick slow")
 }
 
