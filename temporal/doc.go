@@ -48,8 +48,9 @@
 //
 // # What it does not do
 //
-// Functions cannot travel: [graph.Graph.Edit] and [graph.Graph.UpdateAndResume] are calls of the
-// local graph, which edit the same thread, and Resume goes on with it. Config.MaxSteps and
+// Edits do not travel: Patch and Edit of a client commit to the thread from the process of the
+// caller, and Resume goes on with it in the fleet. UpdateAndResume also runs the nodes in the
+// process of the caller. Config.MaxSteps and
 // Config.Timeout bound each segment. A [graph.Drain] that was given in RunOptions is looked at
 // while the caller waits.
 package temporal
