@@ -100,11 +100,3 @@ func typeName(e *json.UnmarshalTypeError) string {
 func absent(raw json.RawMessage) bool {
 	return len(raw) == 0 || string(raw) == "null"
 }
-
-// checkObject returns the fault of a value that is neither absent nor an object.
-func checkObject(name string, raw json.RawMessage) error {
-	if !absent(raw) && raw[0] != '{' {
-		return invalid("%s must be an object", name)
-	}
-	return nil
-}
