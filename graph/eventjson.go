@@ -100,7 +100,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	*e = Event{
 		Seq: j.Seq, Mode: mode, Time: j.Time, Namespace: j.Namespace, Step: j.Step,
 		Node: j.Node, Task: j.Task, Label: j.Label, Sends: j.Sends, ParentTask: j.ParentTask, Phase: j.Phase, Attempt: j.Attempt, Cached: j.Cached,
-		Writes: j.Writes, Token: j.Token, Checkpoint: j.Checkpoint, Commit: j.Commit,
+		Writes: j.Writes, Input: j.Input, Token: j.Token, Checkpoint: j.Checkpoint, Commit: j.Commit,
 		Interrupts: j.Interrupts, Decision: j.Decision, Status: j.Status, Drained: j.Drained, Starved: j.Starved,
 		Steps: j.Steps, Missed: j.Missed,
 	}
