@@ -161,6 +161,27 @@ func (s *Server) visibleAssistant(ctx context.Context, id string, filter Filter)
 	return a.record, nil
 }
 
+// runnable returns the assistant that a run names, by its id or the id of a graph. The assistants
+// of graphs are for all.
+func (c *call) runnable(text string) (wire.Assistant, error) {
+	id, ok := c.server.assistantID(text)
+	if ok {
+		filter, err := c.allow("assistants", "read", id)
+		if err != nil {
+			return wire.Assistant{}, err
+		}
+		a, found, err := c.server.assistants.get(c.Context(), id)
+		if err != nil {
+			return wire.Assistant{}, err
+		}
+		if found && c.server.config.Graphs[a.record.GraphID] != nil && (c.server.isSystem(id) || passes(a.record.Metadata, filter)) {
+			return a.record.Assistant, nil
+		}
+	}
+	return wire.Assistant{}, wire.Errorf(wire.CodeAssistantNotFound,
+		"No assistant found for %q. Make sure the assistant ID is for a valid assistant or a valid graph ID.", text)
+}
+
 // passes reports whether the metadata of a record pass a filter.
 func passes(metadata wire.Object, filter Filter) bool {
 	return len(filter) == 0 || filter.accepts(decoded(metadata))

@@ -8,6 +8,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/memory"
+	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server/wire"
 )
@@ -21,6 +22,12 @@ type Config struct {
 	// this process.
 	Documents document.Store
 	Memory    memory.Store
+	// Bus has the events of runs. If it is nil that of the Store is used, and for a
+	// checkpoint.Memory one in the memory of this process.
+	Bus topic.Bus
+	// Messages names, by graph id, the fields of the state that are lists of messages. On the wire
+	// these have the form that clients expect.
+	Messages map[string][]string
 	// Graphs are the graphs by id.
 	Graphs map[string]graph.Untyped
 	// Defaults are the settings of the system assistants by graph id. They are set when the

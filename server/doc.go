@@ -9,12 +9,17 @@
 //		Auth:   server.Auth{Authenticate: keys.Authenticate, Rules: server.Owners},
 //	})
 //	http.Handle("/", srv)
+//	go srv.Work(ctx, server.Workers{Slots: 64}) // runs runs, in this process or in others
 //
 // # Terms
 //
 //   - An assistant is a graph with a configuration and a version. Each graph has a system
 //     assistant, whose id follows from the name of the graph.
 //   - A thread is a record, and the thread of commits with the same name.
+//   - A run is one call of an assistant's graph on a thread. It waits in the line of its thread
+//     until a process with Work runs it. A run without a thread has one of its own, which is
+//     removed soon after its end.
+//   - A state is what a thread had at a checkpoint: the newest, or one of its history.
 //   - An item is a value in the memory of the store.
 //   - A Rule decides what an Identity may do. It may return a Filter; what does not match the
 //     filter does not exist for the caller.
@@ -28,8 +33,14 @@
 //  3. A mutation of a record is a compare-and-set that is retried, so concurrent requests of
 //     several processes lose no change.
 //  4. An error has no path, key, query or stack of the server.
+//  5. A run that was acknowledged survives every process, and ends once. At most one run of a
+//     thread is running. Package work documents how the run of a dead process goes on.
+//  6. The events of a run are in a log on the bus. A reader that reconnects with Last-Event-ID gets
+//     the events that it has missed, as far as the bus still has them.
+//  7. An answer to an open question is checked when the run is created.
 //
 // # What it does not do
 //
-// It terminates no TLS, and has no sessions and no cookies.
+// It has no webhooks, and a run with one is refused. States and histories are those of the thread,
+// not of its subgraphs. It terminates no TLS, and has no sessions and no cookies.
 package server

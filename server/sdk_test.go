@@ -15,3 +15,13 @@ func TestSDK_Records(t *testing.T) {
 	sdktest.Node(t, "testdata/records.mjs", s.URL)
 	sdktest.Python(t, "testdata/records.py", s.URL)
 }
+
+// Requirement: Public clients work unmodified
+func TestSDK_Runs(t *testing.T) {
+	handler, stop := startChains(t, &checkpoint.Memory{}, nil)
+	defer stop()
+	s := httptest.NewServer(handler)
+	defer s.Close()
+	sdktest.Node(t, "testdata/runs.mjs", s.URL)
+	sdktest.Python(t, "testdata/runs.py", s.URL)
+}

@@ -10,6 +10,8 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/memory"
+	"github.com/weftrun/weft/checkpoint/topic"
+	"github.com/weftrun/weft/server/queue"
 )
 
 // Server is an http.Handler that serves graphs. It is safe for concurrent use.
@@ -20,6 +22,10 @@ type Server struct {
 	memory     memory.Store
 	assistants assistants
 	threads    records[thread]
+	leftovers  records[leftover]
+	queue      *queue.Queue
+	bus        topic.Bus
+	readers    readers
 	metrics    metrics
 }
 
@@ -42,7 +48,13 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, limits: c.Limits.withDefaults(), memory: items, assistants: newAssistants(docs),
-		threads: newRecords[thread](docs, "weft.threads"),
+		threads: newRecords[thread](docs, "weft.threads"), leftovers: newRecords[leftover](docs, "weft.leftovers"),
+	}
+	if s.bus, err = busOf(ctx, c); err != nil {
+		return nil, err
+	}
+	if s.queue, err = queue.New(queue.Config{Store: c.Store, Documents: docs, Bus: s.bus, Now: c.Now}); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	s.metrics.init()
 	s.handler = s.handlers()
@@ -86,6 +98,30 @@ func storesOf(ctx context.Context, c Config) (docs document.Store, items memory.
 		return nil, nil, fmt.Errorf("%w: Documents and Memory must be set, since the store %T does not offer them", ErrConfig, c.Store)
 	}
 	return docs, items, nil
+}
+
+// busOf returns the bus of a config, which by default is that of the store.
+func busOf(ctx context.Context, c Config) (topic.Bus, error) {
+	switch offers := c.Store.(type) {
+	case interface {
+		Bus(context.Context, int) (*topic.Polled, error)
+	}:
+		if c.Bus == nil {
+			bus, err := offers.Bus(ctx, 0)
+			if err != nil {
+				return nil, fmt.Errorf("server: open the bus: %w", err)
+			}
+			return bus, nil
+		}
+	case *checkpoint.Memory:
+		if c.Bus == nil {
+			return new(topic.Local), nil
+		}
+	}
+	if c.Bus == nil {
+		return nil, fmt.Errorf("%w: Bus must be set, since the store %T does not offer one", ErrConfig, c.Store)
+	}
+	return c.Bus, nil
 }
 
 // ServeHTTP implements http.Handler.

@@ -3,10 +3,12 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server/wire"
 )
 
@@ -14,6 +16,8 @@ import (
 type thread struct {
 	wire.Thread
 	TTL *ttl `json:"ttl,omitempty"`
+	// Ended is the id of the run that ended last.
+	Ended string `json:"ended,omitempty"`
 }
 
 var threadFields = []string{
@@ -83,7 +87,7 @@ func createThread(c *call) error {
 	now := wire.At(c.server.now())
 	t := thread{wire.Thread{
 		ThreadID: id, CreatedAt: now, UpdatedAt: now, StateUpdatedAt: now, Metadata: metadata, Status: wire.ThreadIdle,
-	}, lives}
+	}, lives, ""}
 	created, err := c.server.threads.create(c.Context(), id, t, now.Time)
 	switch {
 	case err != nil:
@@ -102,6 +106,15 @@ func getThread(c *call) error {
 	t, err := c.thread("read")
 	if err != nil {
 		return err
+	}
+	if shown := c.shownOf(t); shown.graphID != "" {
+		s, err := shown.commit(c.Context(), 0)
+		if err == nil {
+			t.Values, err = shown.view(c.Context(), "").Values(s.State)
+		}
+		if err != nil && !errors.Is(err, graph.ErrUnknownThread) {
+			return err
+		}
 	}
 	return c.answer(t.Thread)
 }
@@ -160,9 +173,12 @@ func deleteThread(c *call) error {
 	return c.noContent()
 }
 
-// removeThread removes a thread with its commits. The record goes last: a process that ends in
-// between leaves a record that can be removed again.
+// removeThread removes a thread with its runs and its commits. The record goes last: a process that
+// ends in between leaves a record that can be removed again.
 func (s *Server) removeThread(ctx context.Context, id string) error {
+	if err := s.removeRuns(ctx, id); err != nil {
+		return err
+	}
 	if err := s.config.Store.Delete(ctx, id); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func TestSweep_ExpiresThreads(t *testing.T) {
 	}
 	add := func(id string, lives *ttl, status wire.ThreadStatus) {
 		now := wire.At(c.at)
-		record := thread{wire.Thread{ThreadID: id, CreatedAt: now, UpdatedAt: now, Status: status}, lives}
+		record := thread{wire.Thread{ThreadID: id, CreatedAt: now, UpdatedAt: now, Status: status}, lives, ""}
 		if _, err := s.threads.create(t.Context(), id, record, c.at); err != nil {
 			t.Fatal(err)
 		}
@@ -114,13 +114,13 @@ func TestWork_SweepsUntilItsContextEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		record := thread{wire.Thread{ThreadID: "t", UpdatedAt: wire.At(time.Now())}, &ttl{Minutes: 10, Strategy: ttlDelete}}
+		record := thread{wire.Thread{ThreadID: "t", UpdatedAt: wire.At(time.Now())}, &ttl{Minutes: 10, Strategy: ttlDelete}, ""}
 		if _, err := s.threads.create(t.Context(), "t", record, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan bool)
-		go func() { s.Work(ctx); close(ended) }()
+		go func() { s.Work(ctx, Workers{}); close(ended) }()
 		for _, want := range []bool{true, false} {
 			time.Sleep(9 * time.Minute) // of the fake clock
 			if _, found, err := s.threads.get(ctx, "t"); err != nil || found != want {

@@ -2,25 +2,50 @@ package server
 
 import (
 	"context"
+	"sync"
 	"time"
+
+	"github.com/weftrun/weft/server/work"
 )
 
 // workEvery is how often a server looks for work in the background.
 const workEvery = time.Second
 
-// Work does the work of the server that no request asks for, until ctx ends: it removes threads
-// whose time has passed. Of several servers on a store one at a time does so.
-func (s *Server) Work(ctx context.Context) {
-	tick := time.NewTicker(workEvery)
-	defer tick.Stop()
-	for {
+// Workers are the settings of the runs of a process.
+type Workers struct {
+	// Slots is how many runs run at once: 64 if it is 0.
+	Slots int
+	// Drain is how long a run may go on when the process stops, before it is cancelled: 25 s if it
+	// is 0.
+	Drain time.Duration
+}
+
+// Work does the work of the server that no request does, until ctx ends: it runs runs, and removes
+// threads whose time has passed. Then it drains: its runs stop at the end of their superstep, and
+// another process goes on with them. Any number of servers on a store may work at once.
+func (s *Server) Work(ctx context.Context, w Workers) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		work.New(work.Config{
+			Queue: s.queue, Store: s.config.Store, Bus: s.bus, Host: host{s}, Slots: w.Slots, Drain: w.Drain, Log: s.log(),
+		}).Work(ctx)
+	})
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			if err := s.queue.Follow(ctx); err != nil && ctx.Err() == nil {
+				s.log().ErrorContext(ctx, "server: follow the queue", "error", err)
+			}
+			await(ctx, workEvery)
+		}
+	})
+	for ctx.Err() == nil {
 		if _, err := s.sweep(ctx); err != nil && ctx.Err() == nil {
 			s.log().ErrorContext(ctx, "server: remove threads whose time has passed", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
+		if err := s.removeLeftovers(ctx); err != nil && ctx.Err() == nil {
+			s.log().ErrorContext(ctx, "server: remove the threads of runs that have ended", "error", err)
 		}
+		await(ctx, workEvery)
 	}
 }

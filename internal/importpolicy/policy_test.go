@@ -97,7 +97,10 @@ var policies = []policy{
 	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "nodes/pes", "internal/rootfs", "internal/subprocess"}},
 	{name: "server/queue", imports: []string{"checkpoint", "checkpoint/document", "checkpoint/topic"}},
 	{name: "server/work", imports: []string{"checkpoint", "checkpoint/topic", "graph", "server/queue", "server/wire"}},
-	{name: "server", imports: []string{"internal/values", "checkpoint", "checkpoint/document", "checkpoint/memory", "graph", "server/wire"}, modules: []string{
+	{name: "server", imports: []string{
+		"internal/values", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph",
+		"server/wire", "server/queue", "server/work",
+	}, modules: []string{
 		"github.com/golang-jwt/jwt/v5", "github.com/google/uuid", "github.com/tidwall/gjson",
 	}},
 	{name: "internal/conformance", imports: []string{"state", "state/message", "checkpoint", "graph", "server", "server/wire"}, modules: []string{"github.com/google/uuid"}},

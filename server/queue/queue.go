@@ -181,6 +181,35 @@ func (q *Queue) Delete(ctx context.Context, threadID, id string) error {
 	})
 }
 
+// Forget removes the runs of a thread and its line. All its runs must have ended, else it returns
+// ErrThreadBusy.
+func (q *Queue) Forget(ctx context.Context, threadID string) error {
+	t, err := q.open(ctx, threadID)
+	if err != nil {
+		return err
+	}
+	if len(t.line.Runs) > 0 {
+		return fmt.Errorf("%w: thread %.100q", ErrThreadBusy, threadID)
+	}
+	runs, err := q.List(ctx, threadID)
+	if err != nil {
+		return err
+	}
+	var gone []document.Change
+	for _, r := range runs {
+		gone = append(gone, document.Change{ID: r.ID})
+	}
+	if t.version != 0 {
+		gone = append(gone, document.Change{ID: lineID, If: &t.version})
+	}
+	for part := range slices.Chunk(gone, 100) { // the line is last
+		if _, err := q.config.Documents.Batch(ctx, t.place, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Wait waits until a run has ended or was removed, which is an ErrNotFound.
 func (q *Queue) Wait(ctx context.Context, threadID, id string) (Run, error) {
 	for {

@@ -85,15 +85,11 @@ func outcomeOf(res graph.Result[json.RawMessage], err error) Outcome {
 	return o
 }
 
-// end returns the end of the run for its document.
-func (o Outcome) end() queue.End {
+// end returns the end of the run for its document. maxSteps is the limit that the run had.
+func (o Outcome) end(maxSteps int) queue.End {
 	e := queue.End{Status: o.Status}
-	if o.Err != nil {
-		e.Error = &queue.Failure{Name: "Error", Message: o.Err.Error()}
-		var named interface{ ErrorName() string }
-		if errors.As(o.Err, &named) && named.ErrorName() != "" {
-			e.Error.Name = named.ErrorName()
-		}
+	if why := wire.RunErrorOf(o.Err, maxSteps); why != nil {
+		e.Error = &queue.Failure{Name: why.Error, Message: why.Message}
 	}
 	if o.Result.Status == graph.Interrupted {
 		e.Result = json.RawMessage(`{"waiting":true}`)

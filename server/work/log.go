@@ -190,3 +190,12 @@ func (w *writer) flush(ctx context.Context) {
 		w.failed(fmt.Errorf("work: %d events of thread %.100q are lost: %w", len(b.Events), w.thread, err))
 	}
 }
+
+// Last returns the Seq of the newest event of a thread; 0 if there is none.
+func (l Log) Last(ctx context.Context, thread string) (seq uint64, err error) {
+	b, err := l.last(ctx, thread)
+	for _, e := range b.Events {
+		seq = e.Seq
+	}
+	return seq, err
+}

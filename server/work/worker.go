@@ -134,7 +134,7 @@ func (w *Worker) attempt(ctx context.Context, c *queue.Claim) (o Outcome, err er
 	if err := w.config.Host.Ended(ctx, c.Run, o); err != nil {
 		return o, err
 	}
-	return o, c.Finish(ctx, o.end())
+	return o, c.Finish(ctx, o.end(job.Options.MaxSteps))
 }
 
 // outcome runs the graph of a claim.

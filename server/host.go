@@ -1,0 +1,166 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server/queue"
+	"github.com/weftrun/weft/server/wire"
+	"github.com/weftrun/weft/server/work"
+)
+
+// host runs the runs of a server's queue. It is the work.Host of its workers.
+type host struct{ server *Server }
+
+// Job returns how to run a run.
+func (h host) Job(ctx context.Context, r queue.Run, last wire.Event) (work.Job, error) {
+	s, err := specOf(r)
+	if err != nil {
+		return work.Job{}, err
+	}
+	g := h.server.config.Graphs[s.Graph]
+	if g == nil {
+		return work.Job{}, fmt.Errorf("server: graph %.100q of the run is not served", s.Graph)
+	}
+	j := work.Job{Graph: g, Options: s.options(r), Input: s.Input, Edit: s.Edit}
+	shown := h.server.shown(r.Thread, s.Graph, s.Assistant)
+	step := -2
+	switch info, err := graph.Inspect(ctx, h.server.config.Store, checkpoint.Key{Thread: r.Thread}); {
+	case err == nil:
+		step = shown.view(ctx, "").Step(info, 1)
+		if j.Answers, err = s.answers(info, r.Attempt > 1); err != nil {
+			return j, err
+		}
+	case !errors.Is(err, graph.ErrUnknownThread):
+		return j, err
+	}
+	o := wire.RecorderOptions{
+		Run: r.ID, Step: step, View: func(ns string) *wire.View { return shown.view(ctx, ns) },
+		Start: wire.RunStart{Attempt: r.Attempt, Thread: r.Thread, Graph: s.Graph, Assistant: s.Assistant, Tags: s.Kwargs.Config.Tags, Metadata: s.Metadata},
+	}
+	if last.Run == r.ID {
+		o.N = last.Next()
+	}
+	h.record(&j, r, wire.NewRecorder(o))
+	return j, nil
+}
+
+// record makes the recorder that of a job.
+func (h host) record(j *work.Job, r queue.Run, rec *wire.Recorder) {
+	j.Reader = graph.Reader{Modes: wire.RecordedModes}
+	j.Begin = func() []wire.Event { return rec.Begin(h.server.now()) }
+	j.Record = func(ev graph.Event) []wire.Event {
+		events, err := rec.Record(ev)
+		if err != nil {
+			h.server.log().Error("server: an event cannot be recorded", "run_id", r.ID, "error", err)
+		}
+		return events
+	}
+	j.End = func(o work.Outcome) []wire.Event {
+		return rec.End(h.server.now(), wire.RunEnd{
+			Status: wire.RunStatus(o.Status), Waiting: o.Result.Status == graph.Interrupted,
+			Error: wire.RunErrorOf(o.Err, j.Options.MaxSteps), Handed: o.Status == queue.Pending,
+		})
+	}
+}
+
+// answers returns the answers of a run to the questions of the newest commit. Those of an attempt
+// before are stored already, so a later attempt may find no question.
+func (s *runSpec) answers(info graph.CommitInfo, again bool) (graph.Answers, error) {
+	switch {
+	case s.Answers != nil && !again:
+		return *s.Answers, nil
+	case s.Resume == nil:
+		return graph.Answers{}, nil
+	}
+	a, err := wire.ReadResume(s.Resume, info.Interrupts)
+	var fault *wire.Error
+	if errors.As(err, &fault) && fault.Code == wire.CodeNothingAsked && (again || !s.Strict && len(info.Due) > 0) {
+		return graph.Answers{}, nil
+	}
+	return a, err
+}
+
+// Ended stores the end of a run in the record of its thread.
+func (h host) Ended(ctx context.Context, r queue.Run, o work.Outcome) error {
+	s, err := specOf(r)
+	if err != nil {
+		return err
+	}
+	if s.Removed {
+		now := h.server.now()
+		_, err := h.server.leftovers.create(ctx, r.Thread, leftover{now.Add(leftoverTime)}, now)
+		return err
+	}
+	_, _, err = h.server.threads.change(ctx, r.Thread, func(t *thread) error {
+		unfinished, err := h.server.queue.Unfinished(ctx, r.Thread)
+		if err != nil {
+			return err
+		}
+		t.Status, t.Interrupts, t.Error, t.Ended = wire.ThreadIdle, nil, nil, r.ID
+		switch {
+		case o.Status == queue.Failed || o.Status == queue.TimedOut:
+			t.Status, t.Error = wire.ThreadError, wire.RunErrorOf(o.Err, s.Kwargs.Config.RecursionLimit)
+		case o.Result.Status == graph.Interrupted:
+			t.Status, t.Interrupts = wire.ThreadInterrupted, wire.ThreadInterrupts(o.Result.Interrupts)
+		}
+		for _, id := range unfinished {
+			if id != r.ID {
+				t.Status = wire.ThreadBusy
+			}
+		}
+		t.UpdatedAt = wire.At(h.server.now())
+		t.StateUpdatedAt = t.UpdatedAt
+		return nil
+	})
+	return err
+}
+
+// outcome returns how a run has ended, for a client that waits for it.
+func (s *Server) outcome(ctx context.Context, r queue.Run) (json.RawMessage, error) {
+	spec, err := specOf(r)
+	if err != nil {
+		return nil, err
+	}
+	g := s.config.Graphs[spec.Graph]
+	if g == nil {
+		return nil, wire.Errorf(wire.CodeGraphNotFound, "Graph %.100q not found", spec.Graph)
+	}
+	var o wire.Outcome
+	if r.Error != nil {
+		o.Error = &wire.RunError{Error: r.Error.Name, Message: r.Error.Message}
+		return wire.WaitBody(o)
+	}
+	state, info, err := s.newestOf(ctx, g, r)
+	if err != nil {
+		return nil, err
+	}
+	if o.Values, err = s.shown(r.Thread, spec.Graph, spec.Assistant).view(ctx, "").Values(state); err != nil {
+		return nil, err
+	}
+	if len(r.Result) > 0 {
+		o.Waiting, o.Interrupts = true, wire.InterruptsOf(info.Interrupts)
+	}
+	return wire.WaitBody(o)
+}
+
+// newestOf returns the newest state that a run has committed, or that of its thread if it has
+// committed none.
+func (s *Server) newestOf(ctx context.Context, g graph.Untyped, r queue.Run) (json.RawMessage, graph.CommitInfo, error) {
+	key := checkpoint.Key{Thread: r.Thread}
+	state, info, err := g.State(ctx, key, 0)
+	if errors.Is(err, graph.ErrUnknownThread) {
+		return nil, info, nil
+	}
+	if err != nil || info.Run == r.ID {
+		return state, info, err
+	}
+	for own, err := range g.States(ctx, key, checkpoint.Query{Limit: 1, Where: map[string]string{"run": r.ID}}) {
+		return own.State, own.CommitInfo, err
+	}
+	return state, info, nil
+}

@@ -1,0 +1,212 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server/queue"
+	"github.com/weftrun/weft/server/wire"
+)
+
+// Settings is what [graph.Settings] returns to the nodes of a run.
+type Settings struct {
+	Configurable wire.Object // of the configuration of the assistant and the request
+	Context      wire.Object
+	Assistant    string // the id
+	Thread       string
+	RunID        string
+	Identity     Identity // who created the run
+}
+
+// runSpec is what to run: the request of a run in the queue.
+type runSpec struct {
+	Graph     string                 `json:"graph"`
+	Assistant string                 `json:"assistant"`
+	Metadata  wire.Object            `json:"metadata"`
+	Kwargs    wire.RunKwargs         `json:"kwargs"`
+	Multitask wire.MultitaskStrategy `json:"multitask"`
+	Who       Identity               `json:"who"`
+	// Removed is true for a run whose thread is removed when it has ended.
+	Removed bool `json:"removed,omitempty"`
+
+	At        uint64             `json:"at,omitempty"` // the commit to go on from; 0 is the newest
+	Namespace string             `json:"namespace,omitempty"`
+	Input     json.RawMessage    `json:"input,omitempty"` // as the graph reads it
+	Edit      *graph.UntypedEdit `json:"edit,omitempty"`
+	// Resume is command.resume; nil if the command has none. Answers is what was made of it when
+	// the run was created; nil if it was created behind others.
+	Resume  json.RawMessage `json:"resume,omitempty"`
+	Answers *graph.Answers  `json:"answers,omitempty"`
+	Strict  bool            `json:"strict,omitempty"`
+
+	Before []string `json:"before,omitempty"`
+	After  []string `json:"after,omitempty"`
+}
+
+func specOf(r queue.Run) (s runSpec, err error) {
+	err = json.Unmarshal(r.Request, &s)
+	return s, err
+}
+
+// runOf returns a run as clients see it.
+func runOf(r queue.Run) (wire.Run, error) {
+	s, err := specOf(r)
+	return wire.Run{
+		RunID: r.ID, ThreadID: r.Thread, AssistantID: s.Assistant, Metadata: s.Metadata, Status: wire.RunStatus(r.Status),
+		Kwargs: s.Kwargs, MultitaskStrategy: s.Multitask, CreatedAt: wire.At(r.Created), UpdatedAt: wire.At(r.Updated),
+	}, err
+}
+
+// durabilities are the values of a request, with those of the graph.
+var durabilities = map[string]graph.Durability{"sync": graph.Sync, "async": graph.Async, "exit": graph.Exit}
+
+// options returns the options of the graph's call.
+func (s *runSpec) options(r queue.Run) graph.RunOptions {
+	k := s.Kwargs
+	return graph.RunOptions{
+		At: s.At, Namespace: s.Namespace, MaxSteps: k.Config.RecursionLimit, InterruptBefore: s.Before, InterruptAfter: s.After,
+		Durability: durabilities[k.Durability], OnOpenQuestions: graph.Discard, Metadata: wire.Labels(s.Metadata), By: s.Who.Name,
+		Settings: Settings{k.Config.Configurable, k.Context, s.Assistant, r.Thread, r.ID, s.Who},
+	}
+}
+
+func noRun() *wire.Error { return wire.Errorf(wire.CodeRunNotFound, "Run not found") }
+
+// runFault returns the error of the queue as clients see it.
+func runFault(err error) error {
+	switch {
+	case errors.Is(err, queue.ErrNotFound):
+		return noRun()
+	case errors.Is(err, queue.ErrThreadBusy):
+		return wire.Errorf(wire.CodeThreadBusy,
+			"Thread is already running a task. Wait for it to finish or choose a different multitask strategy.")
+	case errors.Is(err, queue.ErrRunning):
+		return wire.Errorf(wire.CodeRunActive, "the run must not be running")
+	}
+	return err
+}
+
+// run returns the run of the path, if the caller may do the action to its thread. A run without a
+// thread in the path has a thread of its own, with the same id.
+func (c *call) run(action string) (queue.Run, error) {
+	id, err := c.pathID("run_id")
+	if err != nil {
+		return queue.Run{}, err
+	}
+	threadID := id
+	var filter Filter
+	if c.PathValue("thread_id") != "" {
+		t, err := c.thread(action)
+		if err != nil {
+			return queue.Run{}, err
+		}
+		threadID = t.ThreadID
+	} else if filter, err = c.allow("threads", action, id); err != nil {
+		return queue.Run{}, err
+	}
+	r, err := c.server.queue.Get(c.Context(), threadID, id)
+	if err != nil {
+		return r, runFault(err)
+	}
+	if len(filter) > 0 {
+		s, err := specOf(r)
+		if err != nil || !passes(s.Metadata, filter) {
+			return queue.Run{}, noRun()
+		}
+	}
+	return r, nil
+}
+
+// marked marks the thread of a new run as busy, unless the run has ended meanwhile.
+func (s *Server) marked(ctx context.Context, r queue.Run, spec *runSpec) error {
+	_, _, err := s.threads.change(ctx, r.Thread, func(t *thread) error {
+		t.Metadata = maps.Clone(t.Metadata)
+		if t.Metadata == nil {
+			t.Metadata = wire.Object{}
+		}
+		for _, key := range []string{wire.MetadataGraph, wire.MetadataAssistant} {
+			t.Metadata[key] = spec.Metadata[key]
+		}
+		config := spec.Kwargs.Config
+		config.Configurable = maps.Clone(config.Configurable)
+		for _, key := range runIDs {
+			delete(config.Configurable, key)
+		}
+		t.Config, t.UpdatedAt = config, wire.At(s.now())
+		if t.Ended == r.ID {
+			return nil
+		}
+		unfinished, err := s.queue.Unfinished(ctx, r.Thread)
+		for _, id := range unfinished {
+			if id == r.ID {
+				t.Status = wire.ThreadBusy
+			}
+		}
+		return err
+	})
+	return err
+}
+
+// settle gives a thread that is busy, and has no more runs, the status that follows from its newest
+// commit.
+func (s *Server) settle(ctx context.Context, threadID string) error {
+	_, _, err := s.threads.change(ctx, threadID, func(t *thread) error {
+		unfinished, err := s.queue.Unfinished(ctx, threadID)
+		if err != nil || len(unfinished) > 0 || t.Status != wire.ThreadBusy {
+			return err
+		}
+		t.Status = wire.ThreadIdle
+		if len(t.Interrupts) > 0 {
+			t.Status = wire.ThreadInterrupted
+		}
+		return nil
+	})
+	return err
+}
+
+// leftover is a thread that is removed soon after its run has ended.
+type leftover struct {
+	Due time.Time `json:"due"`
+}
+
+// leftoverTime is how long clients can read the end of a run whose thread is removed.
+const leftoverTime = 10 * time.Second
+
+// removeLeftovers removes the threads whose runs have ended.
+func (s *Server) removeLeftovers(ctx context.Context) error {
+	now := s.now()
+	var due []string
+	err := s.leftovers.each(ctx, false, func(l stored[leftover]) error {
+		if !now.Before(l.record.Due) {
+			due = append(due, l.doc.ID)
+		}
+		return nil
+	})
+	for i := 0; i < len(due) && err == nil; i++ {
+		if err = s.removeThread(ctx, due[i]); err == nil {
+			err = s.leftovers.delete(ctx, due[i])
+		}
+	}
+	return err
+}
+
+// removeRuns removes the runs of a thread. Those that have not ended are cancelled, and awaited.
+func (s *Server) removeRuns(ctx context.Context, threadID string) error {
+	unfinished, err := s.queue.Unfinished(ctx, threadID)
+	for i := 0; i < len(unfinished) && err == nil; i++ {
+		if _, err = s.queue.Cancel(ctx, threadID, unfinished[i], queue.Stop); err == nil {
+			_, err = s.queue.Wait(ctx, threadID, unfinished[i])
+		}
+		if errors.Is(err, queue.ErrNotFound) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return runFault(s.queue.Forget(ctx, threadID))
+}

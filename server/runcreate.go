@@ -1,0 +1,305 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server/queue"
+	"github.com/weftrun/weft/server/wire"
+)
+
+// runIDs are the ids in the configuration of a run.
+var runIDs = []string{"run_id", "thread_id", "graph_id", "assistant_id", "checkpoint_id", "checkpoint_ns"}
+
+// created is a run that a request has created.
+type created struct {
+	run     queue.Run
+	request runRequest
+	path    string // of the run
+}
+
+// createRun reads the body and puts a run into the queue.
+func (c *call) createRun() (made created, err error) {
+	q := &made.request
+	if err := c.decode(q); err != nil {
+		return made, err
+	}
+	if err := q.check(); err != nil {
+		return made, err
+	}
+	if err := c.checkMetadata(q.Metadata); err != nil {
+		return made, err
+	}
+	if q.Webhook != "" {
+		return made, invalid("webhook must not be set: this server has no webhooks")
+	}
+	a, err := c.runnable(q.AssistantID)
+	if err != nil {
+		return made, err
+	}
+	id := newID()
+	spec := runSpec{Graph: a.GraphID, Assistant: a.AssistantID, Multitask: q.Multitask, Who: c.who}
+	var threadID string
+	if threadID, spec.Metadata, err = c.threadOfRun(id, q, a); err != nil {
+		return made, err
+	}
+	made.path = "/threads/" + threadID + "/runs/" + id
+	if c.PathValue("thread_id") == "" {
+		spec.Removed, made.path = q.OnCompletion == "delete", "/runs/"+id
+	}
+	spec.Kwargs = kwargsOf(q, a, id, threadID)
+	spec.Before, spec.After = q.InterruptBefore, q.InterruptAfter
+	if err := spec.read(c, q, threadID); err != nil {
+		return made, err
+	}
+	made.run = queue.Run{ID: id, Thread: threadID}
+	if q.AfterSeconds > 0 {
+		made.run.Due = c.server.now().Add(time.Duration(q.AfterSeconds * float64(time.Second)))
+	}
+	if made.run.Request, err = encode(spec); err != nil {
+		return made, err
+	}
+	done, err := c.server.queue.Create(c.Context(), made.run, queue.Rule(q.Multitask))
+	if err != nil {
+		return made, runFault(err)
+	}
+	made.run = done.Run
+	c.w.Header().Set("Content-Location", made.path)
+	if spec.Removed {
+		return made, nil
+	}
+	return made, c.server.marked(c.Context(), made.run, &spec)
+}
+
+// threadOfRun returns the thread of a new run, and the metadata of the run. A run without a thread
+// in the path gets one with the id of the run; it has a record only if it stays after the run.
+func (c *call) threadOfRun(id string, q *runRequest, a wire.Assistant) (threadID string, metadata wire.Object, err error) {
+	own := c.PathValue("thread_id") == ""
+	threadID = id
+	if !own {
+		if threadID, err = c.pathID("thread_id"); err != nil {
+			return "", nil, err
+		}
+	}
+	metadata, filter, err := c.allowWrite("threads", "create_run", threadID, q.Metadata)
+	if err != nil {
+		return "", nil, err
+	}
+	merged := wire.Object{}
+	if by, ok := a.Metadata[wire.MetadataCreatedBy]; ok {
+		merged[wire.MetadataCreatedBy] = by
+	}
+	maps.Copy(merged, metadata)
+	for key, value := range map[string]string{wire.MetadataGraph: a.GraphID, wire.MetadataAssistant: a.AssistantID} {
+		if merged[key], err = encode(value); err != nil {
+			return "", nil, err
+		}
+	}
+	if own && q.OnCompletion == "delete" {
+		return threadID, merged, nil
+	}
+	if !own {
+		_, err = c.server.visibleThread(c.Context(), threadID, filter)
+		var fault *wire.Error
+		if err == nil || q.IfNotExists != "create" || !errors.As(err, &fault) || fault.Code != wire.CodeThreadNotFound {
+			return threadID, merged, err
+		}
+	}
+	ofThread, _, err := c.allowWrite("threads", "create", threadID, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	now := wire.At(c.server.now())
+	t := thread{Thread: wire.Thread{
+		ThreadID: threadID, CreatedAt: now, UpdatedAt: now, StateUpdatedAt: now, Metadata: ofThread, Status: wire.ThreadIdle,
+	}}
+	if _, err = c.server.threads.create(c.Context(), threadID, t, now.Time); err != nil {
+		return "", nil, err
+	}
+	_, err = c.server.visibleThread(c.Context(), threadID, filter) // another caller may have been first
+	return threadID, merged, err
+}
+
+// kwargsOf returns what a run repeats of its request.
+func kwargsOf(q *runRequest, a wire.Assistant, id, threadID string) wire.RunKwargs {
+	k := wire.RunKwargs{
+		Input: q.Input, Command: q.Command, Config: mergeConfig(a.Config, q.Config), Context: wire.Object{}, StreamMode: q.StreamMode,
+		Subgraphs: q.Subgraphs, Resumable: q.Resumable, Temporary: q.OnCompletion == "delete", Durability: q.Durability, FeedbackKeys: q.FeedbackKeys,
+	}
+	maps.Copy(k.Context, a.Context)
+	maps.Copy(k.Context, q.Context)
+	if len(q.InterruptBefore) > 0 {
+		k.InterruptBefore, _ = json.Marshal(q.InterruptBefore) // of strings
+	}
+	if len(q.InterruptAfter) > 0 {
+		k.InterruptAfter, _ = json.Marshal(q.InterruptAfter)
+	}
+	for key, value := range map[string]string{"run_id": id, "thread_id": threadID, "graph_id": a.GraphID, "assistant_id": a.AssistantID} {
+		k.Config.Configurable[key], _ = json.Marshal(value)
+	}
+	return k
+}
+
+// read sets what the graph gets: where the run goes on, the input, or the edit and the answers.
+func (s *runSpec) read(c *call, q *runRequest, threadID string) error {
+	messages := c.server.config.Messages[s.Graph]
+	if err := s.readCheckpoint(c, q, threadID); err != nil {
+		return err
+	}
+	if absent(q.Command) {
+		if absent(q.Input) {
+			return nil
+		}
+		input, err := readFields(q.Input, messages)
+		s.Input = input
+		return err
+	}
+	var command struct {
+		Resume json.RawMessage `json:"resume"`
+		Update json.RawMessage `json:"update"`
+		Goto   json.RawMessage `json:"goto"`
+	}
+	if err := mistyped(json.Unmarshal(q.Command, &command)); err != nil {
+		return err
+	}
+	if !absent(command.Update) || !absent(command.Goto) {
+		s.Edit = &graph.UntypedEdit{}
+		var err error
+		if s.Edit.Writes, err = readFields(command.Update, messages); err != nil {
+			return err
+		}
+		if err := readGoto(s.Edit, command.Goto); err != nil {
+			return err
+		}
+	}
+	s.Resume, s.Strict = command.Resume, q.StrictResume
+	if s.Resume == nil || s.At != 0 {
+		return nil
+	}
+	return s.readAnswers(c, threadID)
+}
+
+// readAnswers checks command.resume against the open questions, unless other runs come first.
+func (s *runSpec) readAnswers(c *call, threadID string) error {
+	unfinished, err := c.server.queue.Unfinished(c.Context(), threadID)
+	if err != nil || len(unfinished) > 0 {
+		return err
+	}
+	info, err := graph.Inspect(c.Context(), c.server.config.Store, checkpoint.Key{Thread: threadID})
+	if err != nil && !errors.Is(err, graph.ErrUnknownThread) {
+		return err
+	}
+	a, err := s.answers(info, false)
+	s.Answers = &a
+	return err
+}
+
+// readCheckpoint finds the commit that a run goes on from.
+func (s *runSpec) readCheckpoint(c *call, q *runRequest, threadID string) error {
+	at := q.at()
+	if at == nil || at.ID == "" {
+		return nil
+	}
+	if at.Namespace != "" {
+		return invalid("checkpoint_ns must be empty: a run goes on from a checkpoint of the thread itself")
+	}
+	shown := c.server.shown(threadID, s.Graph, s.Assistant)
+	found, id, err := shown.find(c.Context(), at.ID)
+	if err != nil {
+		return err
+	}
+	s.At = found.Info.Checkpoint
+	if id.Phase == 0 && wire.Phases(found.Info) == 2 {
+		if s.At = found.Info.Parent; s.At == 0 {
+			s.At = found.Info.Checkpoint - 1
+		}
+		if s.At == 0 {
+			return &wire.Error{Code: wire.CodeCheckpointNotFound, Detail: "the run must not go on from before the first commit", Status: 409}
+		}
+		if absent(q.Input) && absent(q.Command) { // the turn runs again
+			state, err := shown.view(c.Context(), "").State(found, 0, nil)
+			if err != nil {
+				return err
+			}
+			q.Input = state.Tasks[0].Result
+		}
+	}
+	newest, err := graph.Inspect(c.Context(), c.server.config.Store, checkpoint.Key{Thread: threadID})
+	if err == nil && newest.Checkpoint == s.At {
+		s.At = 0
+	}
+	return err
+}
+
+// readFields reads fields that a client writes: an object, or a list of pairs. Lists of messages
+// are read in the forms that clients send. Null is nil.
+func readFields(raw json.RawMessage, messages []string) (json.RawMessage, error) {
+	if absent(raw) {
+		return nil, nil
+	}
+	var fields wire.Object
+	var pairs [][2]json.RawMessage
+	if raw[0] == '[' {
+		fields = wire.Object{}
+		if json.Unmarshal(raw, &pairs) != nil {
+			return nil, invalid("the values must be an object, or a list of pairs")
+		}
+		for _, p := range pairs {
+			var name string
+			if json.Unmarshal(p[0], &name) != nil {
+				return nil, invalid("the values must be an object, or a list of pairs")
+			}
+			fields[name] = p[1]
+		}
+	} else if raw[0] != '{' || json.Unmarshal(raw, &fields) != nil {
+		return nil, invalid("the values must be an object")
+	}
+	for name, value := range fields {
+		if absent(value) {
+			delete(fields, name)
+			continue
+		}
+		if slices.Contains(messages, name) {
+			read, err := wire.ReadMessages(value, newID)
+			if err != nil {
+				return nil, invalid("%s: %v", name, err)
+			}
+			fields[name] = read
+		}
+	}
+	return encode(fields)
+}
+
+// readGoto reads command.goto: the name of a node, a Send, or a list of these.
+func readGoto(e *graph.UntypedEdit, raw json.RawMessage) error {
+	if absent(raw) {
+		return nil
+	}
+	list := []json.RawMessage{raw}
+	if raw[0] == '[' {
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return invalid("goto must be nodes and Sends")
+		}
+	}
+	for _, target := range list {
+		var name string
+		var send struct {
+			Node  string          `json:"node"`
+			Input json.RawMessage `json:"input"`
+		}
+		switch {
+		case json.Unmarshal(target, &name) == nil && name != "":
+			e.Goto = append(e.Goto, name)
+		case json.Unmarshal(target, &send) == nil && send.Node != "":
+			e.Sends = append(e.Sends, graph.UntypedSend{Node: send.Node, Payload: send.Input})
+		default:
+			return invalid("goto must be nodes and Sends")
+		}
+	}
+	return nil
+}

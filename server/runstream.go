@@ -1,0 +1,215 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint/topic"
+	"github.com/weftrun/weft/server/queue"
+	"github.com/weftrun/weft/server/wire"
+	"github.com/weftrun/weft/server/work"
+)
+
+func streamRun(c *call) error {
+	made, err := c.createRun()
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set("Location", made.path+"/stream")
+	defer c.reads(made.run, made.request.OnDisconnect == "cancel")()
+	q := made.request
+	return c.stream(made.run, streamOptions{wire.ClassicOptions{
+		Run: made.run.ID, Modes: q.StreamMode, Subgraphs: q.Subgraphs, Dialect: c.dialect, After: -1,
+	}, false})
+}
+
+// joinStream answers with the events of a run: after the id in Last-Event-ID, or those to come. A
+// run that is not there is an event, for the clients read no status.
+func joinStream(c *call) error {
+	modes, err := queryModes(c.URL.Query()["stream_mode"])
+	if err != nil {
+		return err
+	}
+	cancels, err := c.flag("cancel_on_disconnect")
+	if err != nil {
+		return err
+	}
+	o := streamOptions{wire.ClassicOptions{Modes: modes, Dialect: c.dialect, After: -1}, true}
+	if text := c.Header.Get("Last-Event-ID"); text != "" {
+		if o.After, err = wire.ParseEventID(text); err != nil {
+			return invalid("Last-Event-ID must be -1 or the id of an event (got %.100q)", text)
+		}
+		o.live = false
+	}
+	r, err := c.run("read")
+	var fault *wire.Error
+	if errors.As(err, &fault) && (fault.Code == wire.CodeRunNotFound || fault.Code == wire.CodeThreadNotFound) {
+		s := c.openStream()
+		defer s.close()
+		return s.send("error", "", []byte(`{"error":"HTTPException","message":"404: Run not found"}`))
+	}
+	if err != nil {
+		return err
+	}
+	spec, err := specOf(r)
+	if err != nil {
+		return err
+	}
+	if o.Run, o.Subgraphs = r.ID, spec.Kwargs.Subgraphs; len(modes) == 0 {
+		o.Modes = spec.Kwargs.StreamMode
+	}
+	defer c.reads(r, cancels)()
+	return c.stream(r, o)
+}
+
+// queryModes reads the stream modes of a query: repeated, with commas between, or a list in JSON.
+func queryModes(values []string) (modes []string, err error) {
+	for _, text := range values {
+		var list []string
+		if strings.HasPrefix(text, "[") {
+			if json.Unmarshal([]byte(text), &list) != nil {
+				return nil, invalid("stream_mode must be a list of modes (got %.100q)", text)
+			}
+		} else {
+			list = strings.Split(text, ",")
+		}
+		modes = append(modes, list...)
+	}
+	return modes, wire.CheckModes(modes)
+}
+
+// streamOptions select the events of a stream.
+type streamOptions struct {
+	wire.ClassicOptions
+	live bool // only events that are not in the log yet
+}
+
+// lateTime is how long a stream waits for the last event of a run that has ended.
+const lateTime = time.Second
+
+// stream writes the events of a run until it has ended, and its end can be read.
+func (c *call) stream(r queue.Run, o streamOptions) error {
+	log := work.Log{Bus: c.server.bus}
+	var seen uint64
+	if o.live {
+		var err error
+		if seen, err = log.Last(c.Context(), r.Thread); err != nil {
+			return err
+		}
+	}
+	s := c.openStream()
+	defer s.close()
+	ctx, stop := context.WithCancel(c.Context())
+	var waiter sync.WaitGroup
+	defer waiter.Wait()
+	defer stop()
+	var ended queue.Run
+	waiter.Go(func() {
+		ended, _ = c.server.queue.Wait(ctx, r.Thread, r.ID)
+		if ended.Attempt > 0 || ended.ID == "" { // else it never began
+			await(ctx, lateTime)
+		}
+		stop()
+	})
+	classic, done := wire.NewClassic(o.ClassicOptions), false
+	for e, err := range log.Follow(ctx, r.Thread, 0) {
+		var missed *topic.MissedError
+		if errors.As(err, &missed) {
+			continue
+		}
+		if err != nil {
+			if ctx.Err() == nil {
+				c.server.log().ErrorContext(ctx, "server: the events of a run", "run_id", r.ID, "error", err)
+				return s.send("error", "", []byte(`{"error":"`+wire.NameLost+`","message":"the events of the run are lost"}`))
+			}
+			break
+		}
+		events, err := classic.Project(e)
+		if err != nil {
+			return err
+		}
+		for i := 0; i < len(events) && e.Seq > seen; i++ {
+			if s.send(events[i].Name, strconv.FormatUint(events[i].ID, 10), events[i].Data) != nil {
+				return nil // the client has gone
+			}
+		}
+		var end wire.RunEnd
+		if e.Run == r.ID && e.Kind == wire.KindEnd && json.Unmarshal(e.Data, &end) == nil && !end.Handed {
+			done = true
+			break
+		}
+	}
+	if done { // the end of the run is stored after its events
+		_, _ = c.server.queue.Wait(c.Context(), r.Thread, r.ID)
+		return nil
+	}
+	stop()
+	waiter.Wait()
+	if ended.Error != nil && c.Context().Err() == nil {
+		data, err := encode(wire.RunError{Error: ended.Error.Name, Message: ended.Error.Message})
+		if err != nil {
+			return err
+		}
+		return s.send("error", "", data)
+	}
+	return nil
+}
+
+// await waits for a time, or until ctx ends.
+func await(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// readers counts the clients that read a run and cancel it when they go.
+type readers struct {
+	mu    sync.Mutex
+	count map[string]int // by the id of the run
+}
+
+func (r *readers) add(run string, n int) (left int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.count == nil {
+		r.count = map[string]int{}
+	}
+	left = r.count[run] + n
+	if r.count[run] = left; left == 0 {
+		delete(r.count, run)
+	}
+	return left
+}
+
+// readerTime is how long a run goes on without the readers that cancel it.
+const readerTime = 300 * time.Millisecond
+
+// reads counts a reader that cancels the run if it goes, and returns the function to call when it
+// has gone.
+func (c *call) reads(r queue.Run, cancels bool) (leave func()) {
+	if !cancels {
+		return func() {}
+	}
+	c.server.readers.add(r.ID, 1)
+	return func() {
+		if c.server.readers.add(r.ID, -1) > 0 || c.Context().Err() == nil {
+			return
+		}
+		ctx := context.WithoutCancel(c.Context())
+		await(ctx, readerTime)
+		if c.server.readers.add(r.ID, 0) > 0 {
+			return
+		}
+		if err := c.server.cancel(ctx, r, queue.Stop); err != nil {
+			c.server.log().ErrorContext(ctx, "server: cancel a run without readers", "run_id", r.ID, "error", err)
+		}
+	}
+}

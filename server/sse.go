@@ -1,0 +1,85 @@
+package server
+
+import (
+	"bytes"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	heartbeat    = 5 * time.Second  // of silence, after which a stream has a comment
+	writeTimeout = 10 * time.Second // of each write
+)
+
+// eventStream writes server-sent events. Its methods are safe for concurrent use.
+type eventStream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	timer   *time.Timer
+
+	mu   sync.Mutex
+	err  error // of the first write that failed
+	done bool
+}
+
+// openStream begins an answer of events. close must be called.
+func (c *call) openStream() *eventStream {
+	h := c.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // proxies pass each event on at once
+	c.w.WriteHeader(http.StatusOK)
+	s := &eventStream{w: c.w, control: http.NewResponseController(c.w)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timer = time.AfterFunc(heartbeat, s.beat)
+	_ = s.control.Flush()
+	return s
+}
+
+// beat writes a comment, so that clients and proxies see that the stream is alive.
+func (s *eventStream) beat() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.write([]byte(": heartbeat\n\n"))
+}
+
+// send writes an event. The id may be "". Data are one line.
+func (s *eventStream) send(event, id string, data []byte) error {
+	var b bytes.Buffer
+	b.WriteString("event: ")
+	b.WriteString(event)
+	b.WriteString("\ndata: ")
+	b.Write(data)
+	if id != "" {
+		b.WriteString("\nid: ")
+		b.WriteString(id)
+	}
+	b.WriteString("\n\n")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.write(b.Bytes())
+	return s.err
+}
+
+// write writes and flushes within the time of a write. s.mu must be locked.
+func (s *eventStream) write(data []byte) {
+	if s.err != nil || s.done {
+		return
+	}
+	_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // not every writer has deadlines
+	if _, s.err = s.w.Write(data); s.err == nil {
+		s.err = s.control.Flush()
+	}
+	s.timer.Reset(heartbeat)
+}
+
+// close ends the stream. No heartbeat is written after it.
+func (s *eventStream) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done = true
+	s.timer.Stop()
+	_ = s.control.SetWriteDeadline(time.Time{})
+}
