@@ -168,6 +168,17 @@ func (e *UntypedEdit) command(p *program) (Command, error) {
 	return c, nil
 }
 
+// Channels returns the empty channels of the state by the names of their fields. It is no part of
+// Untyped: callers that need the types of fields assert it.
+func (g untyped[S]) Channels() map[string]state.Channel {
+	all := map[string]state.Channel{}
+	blank := g.p.schema.Blank()
+	for i, f := range g.p.schema.Fields() {
+		all[f.Name] = blank.Channels[i]
+	}
+	return all
+}
+
 func (g untyped[S]) State(ctx context.Context, key checkpoint.Key, at uint64) (json.RawMessage, CommitInfo, error) {
 	s, p, err := g.Graph.State(ctx, key, at)
 	if err != nil {

@@ -26,7 +26,8 @@ type Config struct {
 	// checkpoint.Memory one in the memory of this process.
 	Bus topic.Bus
 	// Messages names, by graph id, the fields of the state that are lists of messages. On the wire
-	// these have the form that clients expect.
+	// these have the form that clients expect. A graph without an entry has those of its fields
+	// that are a message.Log.
 	Messages map[string][]string
 	// Graphs are the graphs by id.
 	Graphs map[string]graph.Untyped

@@ -57,6 +57,8 @@ var routes = []route{
 	{http.MethodGet, "/threads/{thread_id}/runs/{run_id}/stream", false, joinStream},
 	{http.MethodPost, "/threads/{thread_id}/runs/{run_id}/cancel", false, cancelRun},
 	{http.MethodPost, "/runs", false, createRun},
+	{http.MethodPost, "/runs/batch", false, createRuns},
+	{http.MethodPost, "/runs/cancel", false, cancelRuns},
 	{http.MethodPost, "/runs/wait", false, waitRun},
 	{http.MethodPost, "/runs/stream", false, streamRun},
 	{http.MethodGet, "/runs/{run_id}/stream", false, joinStream},

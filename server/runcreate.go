@@ -23,12 +23,23 @@ type created struct {
 	path    string // of the run
 }
 
-// createRun reads the body and puts a run into the queue.
-func (c *call) createRun() (made created, err error) {
-	q := &made.request
-	if err := c.decode(q); err != nil {
-		return made, err
+// createRun creates the run of the body.
+func (c *call) createRun() (created, error) {
+	var q runRequest
+	if err := c.decode(&q); err != nil {
+		return created{}, err
 	}
+	made, err := c.enqueue(q)
+	if err == nil {
+		c.w.Header().Set("Content-Location", made.path)
+	}
+	return made, err
+}
+
+// enqueue puts a run into the queue.
+func (c *call) enqueue(request runRequest) (made created, err error) {
+	made.request = request
+	q := &made.request
 	if err := q.check(); err != nil {
 		return made, err
 	}
@@ -69,7 +80,6 @@ func (c *call) createRun() (made created, err error) {
 		return made, runFault(err)
 	}
 	made.run = done.Run
-	c.w.Header().Set("Content-Location", made.path)
 	if spec.Removed {
 		return made, nil
 	}

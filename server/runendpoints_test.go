@@ -1,6 +1,12 @@
 package server_test
 
-import "testing"
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/server"
+)
 
 // Requirement: Endpoints of runs and states
 func TestRunEndpoints_Statuses(t *testing.T) {
@@ -56,10 +62,57 @@ func TestRunEndpoints_Statuses(t *testing.T) {
 			{request: "POST /threads/{t}/runs", body: `{"assistant_id":"waits","input":{"topic":"x"},"after_seconds":60}`, status: 200, want: "status=pending", save: "r=run_id"},
 			{request: "DELETE /threads/{t}/runs/{r}", status: 204},
 			{request: "GET /threads/{t}", status: 200, want: "status=idle"},
+			{request: "POST /runs/batch", body: `[{"assistant_id":"steps","input":{"topic":"x"}},{"assistant_id":"steps","input":{"topic":"y"}}]`, status: 200, want: "#=2"},
+			{request: "POST /runs/batch", body: `{}`, status: 422},
+			{request: "POST /runs/batch", body: `[{}]`, status: 422},
+			{request: "POST /threads/{t}/runs", body: `{"assistant_id":"waits","input":{"topic":"x"}}`, status: 200, save: "r=run_id"},
+			{request: "POST /runs/cancel", body: `{"thread_id":"{t}","run_ids":["{r}"]}`, status: 204},
+			{request: "GET /threads/{t}/runs/{r}/join", status: 200},
+			{request: "GET /threads/{t}/runs/{r}", status: 200, want: "status=interrupted"},
+			{request: "POST /runs/cancel", body: `{"thread_id":"{t}","status":"all"}`, status: 404},
+			{request: "POST /runs/cancel", body: `{"thread_id":"{t}"}`, status: 422},
+			{request: "POST /runs/cancel", body: `{"status":"all"}`, status: 422},
+			{request: "POST /runs/cancel?action=x", body: `{"thread_id":"{t}","status":"all"}`, status: 422},
+			{request: "POST /runs/cancel", body: `{"thread_id":"` + unknown + `","status":"running"}`, status: 404},
 			{request: "DELETE /threads/{t}", status: 204},
 			{request: "GET /threads/{t}/runs", status: 404},
 		} {
 			c.do(s)
 		}
+	})
+}
+
+// Requirement: Records of others do not exist
+func TestOwners_SeeTheirRunsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keys := &server.Keys{}
+		keys.Add("ada", "key-a")
+		keys.Add("bob", "key-b")
+		s, stop := startChains(t, &checkpoint.Memory{}, nil, func(c *server.Config) {
+			c.Auth = server.Auth{Authenticate: keys.Authenticate, Rules: server.Owners}
+		})
+		defer stop()
+		c := newClient(t, s)
+		const ada, bob = "X-Api-Key: key-a", "X-Api-Key: key-b"
+		const run = `{"assistant_id":"steps","input":{"topic":"tea"}}`
+		c.do(step{request: "POST /threads", header: ada, status: 200, save: "t=thread_id"})
+		c.do(step{request: "POST /threads/{t}/runs/wait", header: ada, body: run, status: 200, want: "topic=tea"})
+		c.do(step{request: "GET /threads/{t}/runs", header: ada, status: 200, want: "0.metadata.owner=ada", save: "r=0.run_id"})
+		c.do(step{request: "POST /runs", header: ada, body: run, status: 200, save: "own=run_id"})
+		c.do(step{request: "GET /runs/{own}/join", header: ada, status: 200, want: "topic=tea"})
+		for _, hidden := range []string{
+			"GET /threads/{t}/runs", "GET /threads/{t}/runs/{r}", "GET /threads/{t}/runs/{r}/join", "DELETE /threads/{t}/runs/{r}",
+			"POST /threads/{t}/runs/{r}/cancel", "GET /threads/{t}/state", "GET /threads/{t}/history", "GET /runs/{own}/join", "POST /runs/{own}/cancel",
+		} {
+			c.do(step{request: hidden, header: bob, status: 404})
+			c.do(step{request: hidden, status: 401})
+		}
+		c.do(step{request: "POST /threads/{t}/runs", header: bob, body: run, status: 404})
+		c.do(step{request: "POST /threads/{t}/runs", header: bob, body: `{"assistant_id":"steps","input":{},"if_not_exists":"create"}`, status: 404})
+		c.do(step{request: "POST /threads/{t}/state", header: bob, body: `{"values":{"topic":"x"}}`, status: 404})
+		c.do(step{request: "POST /runs/cancel", header: bob, body: `{"thread_id":"{t}","status":"all"}`, status: 404})
+		checkLines(t, "the stream of a hidden run", events(c.do(step{request: "GET /threads/{t}/runs/{r}/stream", header: bob, status: 200})),
+			`error {"error":"HTTPException","message":"404: Run not found"}`)
+		c.do(step{request: "GET /threads/{t}/state", header: ada, status: 200, want: "values.topic=tea"})
 	})
 }

@@ -24,6 +24,34 @@ func createRun(c *call) error {
 	return c.answerRun(made.run)
 }
 
+// maxBatch is the greatest number of runs that are created at once.
+const maxBatch = 100
+
+// createRuns creates runs without threads. Of a batch with a request that is not valid, the runs
+// before it are created.
+func createRuns(c *call) error {
+	var batch []runRequest
+	if err := c.decode(&batch); err != nil {
+		return err
+	}
+	if len(batch) > maxBatch {
+		return invalid("a batch must have at most %d runs (got %d)", maxBatch, len(batch))
+	}
+	list := []wire.Run{}
+	for _, q := range batch {
+		made, err := c.enqueue(q)
+		if err != nil {
+			return err
+		}
+		shown, err := runOf(made.run)
+		if err != nil {
+			return err
+		}
+		list = append(list, shown)
+	}
+	return c.answer(list)
+}
+
 func (c *call) answerRun(r queue.Run) error {
 	shown, err := runOf(r)
 	if err != nil {
@@ -129,6 +157,60 @@ func cancelRun(c *call) error {
 	}
 	if _, err := c.server.queue.Wait(c.Context(), r.Thread, r.ID); err != nil && !errors.Is(err, queue.ErrNotFound) {
 		return err
+	}
+	return c.noContent()
+}
+
+// cancelRuns cancels runs of a thread: those with the ids, or those with the status.
+func cancelRuns(c *call) error {
+	var q struct {
+		ThreadID string   `json:"thread_id"`
+		IDs      []string `json:"run_ids"`
+		Status   string   `json:"status"`
+	}
+	if err := c.decode(&q); err != nil {
+		return err
+	}
+	action, ok := actions[c.URL.Query().Get("action")]
+	switch {
+	case !ok:
+		return invalid("action must be interrupt or rollback (got %.100q)", c.URL.Query().Get("action"))
+	case q.ThreadID == "":
+		return invalid("thread_id must be set")
+	case len(q.IDs) == 0 && !slices.Contains([]string{"pending", "running", "all"}, q.Status):
+		return invalid("run_ids must be set, or status must be pending, running or all (got %.100q)", q.Status)
+	}
+	id, err := checkID("thread_id", q.ThreadID)
+	if err != nil {
+		return err
+	}
+	filter, err := c.allow("threads", "update", id)
+	if err != nil {
+		return err
+	}
+	if _, err := c.server.visibleThread(c.Context(), id, filter); err != nil {
+		return err
+	}
+	runs, err := c.server.queue.List(c.Context(), id)
+	if err != nil {
+		return err
+	}
+	found := false
+	for _, r := range runs {
+		named := slices.Contains(q.IDs, r.ID)
+		if len(q.IDs) == 0 {
+			named = !r.Status.Ended() && (q.Status == "all" || q.Status == string(r.Status))
+		}
+		if !named {
+			continue
+		}
+		found = true
+		if err := c.server.cancel(c.Context(), r, action); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return noRun()
 	}
 	return c.noContent()
 }

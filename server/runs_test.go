@@ -86,20 +86,47 @@ func (h errorsOf) Handle(_ context.Context, r slog.Record) error {
 }
 
 // startChains returns a server of chains that works until the function is called.
-func startChains(t testing.TB, store checkpoint.Store, gate <-chan struct{}) (s *server.Server, stop func()) {
+func startChains(t testing.TB, store checkpoint.Store, gate <-chan struct{}, change ...func(*server.Config)) (s *server.Server, stop func()) {
 	t.Helper()
 	s = newServer(t, store, func(c *server.Config) {
 		c.Graphs = map[string]graph.Untyped{
 			"steps": chain(t, store, gate, "plan", "write", "publish"), "asks": chain(t, store, gate, "plan", "ask", "publish"),
 			"waits": chain(t, store, gate, "wait"), "fails": chain(t, store, gate, "plan", "fail"), "speaks": chain(t, store, gate, "speak"),
 		}
-		c.Messages = map[string][]string{"speaks": {"messages"}}
 		c.Log = slog.New(errorsOf{slog.DiscardHandler, t})
+		for _, f := range change {
+			f(c)
+		}
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { s.Work(ctx, server.Workers{Slots: 8}); close(ended) }()
 	return s, func() { cancel(); <-ended }
+}
+
+func TestRun_OnAllStores(t *testing.T) {
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			s, stop := startChains(t, open(t), nil)
+			defer stop()
+			c := newClient(t, s)
+			c.do(step{request: "POST /threads", status: 200, save: "t=thread_id"})
+			w := c.do(step{request: "POST /threads/{t}/runs/stream", body: `{"assistant_id":"asks","input":{"topic":"tea"}}`, status: 200})
+			if got := len(events(w)); got != 4 {
+				t.Errorf("the stream has %d events, want 4: %s", got, w.Body)
+			}
+			c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"asks","command":{"resume":"happy"}}`, status: 200,
+				want: "log=[\"plan\",\"ask happy\",\"publish\"]"})
+			c.do(step{request: "GET /threads/{t}/history", status: 200, want: "#=5\n#.metadata.step=[3,2,1,0,-1]", save: "c=0.checkpoint.checkpoint_id"})
+			c.do(step{request: "GET /threads/{t}/state/{c}", status: 200, want: "next=[]"})
+			c.do(step{request: "POST /threads/{t}/runs", body: `{"assistant_id":"waits","input":{"topic":"tea"}}`, status: 200, save: "r=run_id"})
+			c.do(step{request: "POST /threads/{t}/runs/{r}/cancel?wait=1&action=rollback", status: 204})
+			c.do(step{request: "GET /threads/{t}/runs/{r}", status: 404})
+			c.do(step{request: "GET /threads/{t}/state", status: 200, want: "values.log=[\"plan\",\"ask happy\",\"publish\"]\nnext=[]"})
+			c.do(step{request: "POST /runs/wait", body: `{"assistant_id":"steps","input":{"topic":"tea"}}`, status: 200, want: "topic=tea"})
+			c.do(step{request: "DELETE /threads/{t}", status: 204})
+		})
+	}
 }
 
 // inChains runs a test with chains in the memory, and fake time.
@@ -234,9 +261,14 @@ func TestRun_QuestionIsAnsweredByCommand(t *testing.T) {
 			want: "log=[\"plan\",\"ask happy\",\"publish\"]\n__interrupt__="})
 		c.do(step{request: "GET /threads/{t}", status: 200, want: "status=idle\ninterrupts="})
 		c.do(step{request: "POST /threads/{t}/runs", body: `{"assistant_id":"asks","command":{"resume":"x"}}`, status: 409, want: "code=nothing_asked"})
+		c.do(step{request: "POST /threads", status: 200, save: "t=thread_id"})
 		w := c.do(step{request: "POST /threads/{t}/runs/stream", body: `{"assistant_id":"asks","input":{"topic":"tea"},"stream_mode":"updates"}`, status: 200})
 		checkLines(t, "the stream of a run that asks", events(w), `metadata {"run_id":"ID","attempt":1}`, `updates {"plan":{"log":["plan"]}}`,
 			`updates {"__interrupt__":[{"id":"`+gjson.Get(w.Body.String()[strings.Index(w.Body.String(), `{"__interrupt__"`):], "__interrupt__.0.id").String()+`","value":"Which end?"}]}`)
+		list := events(c.do(step{request: "POST /threads/{t}/runs/stream", body: `{"assistant_id":"asks","command":{"resume":"sad"}}`, status: 200}))
+		checkLines(t, "the stream of a resume", list, `metadata {"run_id":"ID","attempt":1}`, `values {"topic":"tea","log":["plan"],"messages":[]}`,
+			`values {"topic":"tea","log":["plan","ask sad"],"messages":[]}`, `values {"topic":"tea","log":["plan","ask sad","publish"],"messages":[]}`)
+		c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"asks","input":{"topic":"tea"}}`, status: 200})
 		// A new input drops the question.
 		c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"asks","input":{"topic":"milk"}}`, status: 200, want: "topic=milk"})
 	})

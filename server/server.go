@@ -42,6 +42,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 			return nil, fmt.Errorf("%w: Graphs must have ids and graphs (got id %q)", ErrConfig, id)
 		}
 	}
+	messageFields(&c)
 	docs, items, err := storesOf(ctx, c)
 	if err != nil {
 		return nil, err

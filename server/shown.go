@@ -3,10 +3,14 @@ package server
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server/wire"
+	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/message"
 )
 
 // shownThread is a thread as the runs and states of one graph show it.
@@ -43,6 +47,31 @@ func (t shownThread) commit(ctx context.Context, number uint64) (wire.Snapshot, 
 	}
 	state, info, err := g.State(ctx, checkpoint.Key{Thread: t.thread}, number)
 	return wire.Snapshot{Info: info, State: state}, err
+}
+
+// messageFields adds to the config which fields of the graphs are lists of messages.
+func messageFields(c *Config) {
+	names := maps.Clone(c.Messages)
+	if names == nil {
+		names = map[string][]string{}
+	}
+	for id, g := range c.Graphs {
+		offers, ok := g.(interface {
+			Channels() map[string]state.Channel
+		})
+		if _, set := names[id]; set || !ok {
+			continue
+		}
+		for name, channel := range offers.Channels() {
+			if _, ok := channel.(interface {
+				Last() (message.Message, bool)
+			}); ok { // a message.Log
+				names[id] = append(names[id], name)
+			}
+		}
+		slices.Sort(names[id])
+	}
+	c.Messages = names
 }
 
 // follows reports whether a commit goes on from another one.

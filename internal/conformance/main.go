@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"sort"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -53,6 +54,10 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
+	var worker sync.WaitGroup
+	defer worker.Wait()
+	defer stop()
+	worker.Go(func() { handler.Work(ctx, server.Workers{}) })
 	l, err := net.Listen("tcp", *listen)
 	if err != nil {
 		return err

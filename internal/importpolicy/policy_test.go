@@ -98,7 +98,7 @@ var policies = []policy{
 	{name: "server/queue", imports: []string{"checkpoint", "checkpoint/document", "checkpoint/topic"}},
 	{name: "server/work", imports: []string{"checkpoint", "checkpoint/topic", "graph", "server/queue", "server/wire"}},
 	{name: "server", imports: []string{
-		"internal/values", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph",
+		"internal/values", "state", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph",
 		"server/wire", "server/queue", "server/work",
 	}, modules: []string{
 		"github.com/golang-jwt/jwt/v5", "github.com/google/uuid", "github.com/tidwall/gjson",
