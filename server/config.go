@@ -47,6 +47,8 @@ type Config struct {
 	Routes *http.ServeMux
 	// Middleware wraps all requests, those to Routes too.
 	Middleware func(http.Handler) http.Handler
+	// Webhooks are the settings of the requests that report the ends of runs.
+	Webhooks Webhooks
 	// AllowTruncate enables POST /internal/truncate for clients on this machine.
 	AllowTruncate bool
 	// Version is answered by GET /info.
@@ -56,6 +58,14 @@ type Config struct {
 	Log *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+}
+
+// Webhooks are the settings of the requests that report the ends of runs.
+type Webhooks struct {
+	// Outbound limits their addresses.
+	Outbound Outbound
+	// Secret, if it is set, signs their bodies: the header X-Weft-Signature has the HMAC-SHA256.
+	Secret []byte
 }
 
 // Defaults are the settings of a system assistant.

@@ -37,10 +37,12 @@
 //     thread is running. Package work documents how the run of a dead process goes on.
 //  6. The events of a run are in a log on the bus. A reader that reconnects with Last-Event-ID gets
 //     the events that it has missed, as far as the bus still has them.
-//  7. An answer to an open question is checked when the run is created.
+//  7. A webhook is delivered at least once: it is stored before its run ends, and tried three
+//     times.
+//  8. An answer to an open question is checked when the run is created.
 //
 // # What it does not do
 //
-// It has no webhooks, and a run with one is refused. States and histories are those of the thread,
-// not of its subgraphs. It terminates no TLS, and has no sessions and no cookies.
+// States and histories are those of the thread, not of its subgraphs. The server terminates no TLS,
+// and has no sessions and no cookies.
 package server

@@ -91,6 +91,9 @@ func (h host) Ended(ctx context.Context, r queue.Run, o work.Outcome) error {
 	if err != nil {
 		return err
 	}
+	if err := h.server.report(ctx, r, &s, o); err != nil {
+		return err
+	}
 	if s.Removed {
 		now := h.server.now()
 		_, err := h.server.leftovers.create(ctx, r.Thread, leftover{now.Add(leftoverTime)}, now)
@@ -118,6 +121,37 @@ func (h host) Ended(ctx context.Context, r queue.Run, o work.Outcome) error {
 		return nil
 	})
 	return err
+}
+
+// runReport is the body of a webhook.
+type runReport struct {
+	wire.Run
+	Started wire.Time       `json:"run_started_at"`
+	Ended   wire.Time       `json:"run_ended_at"`
+	Sent    wire.Time       `json:"webhook_sent_at"`
+	Values  json.RawMessage `json:"values"`
+	Error   *wire.RunError  `json:"error,omitempty"`
+}
+
+// report stores the webhook of a run that has ended.
+func (s *Server) report(ctx context.Context, r queue.Run, spec *runSpec, o work.Outcome) (err error) {
+	if spec.Kwargs.Webhook == "" {
+		return nil
+	}
+	now := wire.At(s.now())
+	r.Status, r.Updated = o.Status, now.Time
+	body := runReport{Started: wire.At(r.Started), Ended: now, Sent: now, Error: wire.RunErrorOf(o.Err, spec.Kwargs.Config.RecursionLimit)}
+	if body.Run, err = runOf(r); err != nil {
+		return err
+	}
+	if body.Values, err = s.shown(r.Thread, spec.Graph, spec.Assistant).view(ctx, "").Values(o.Result.State); err != nil {
+		return err
+	}
+	data, err := encode(body)
+	if err != nil {
+		return err
+	}
+	return s.webhooks.add(ctx, r.ID, spec.Kwargs.Webhook, data)
 }
 
 // outcome returns how a run has ended, for a client that waits for it.

@@ -46,8 +46,8 @@ func (c *call) enqueue(request runRequest) (made created, err error) {
 	if err := c.checkMetadata(q.Metadata); err != nil {
 		return made, err
 	}
-	if q.Webhook != "" {
-		return made, invalid("webhook must not be set: this server has no webhooks")
+	if err := c.server.webhooks.check(q.Webhook); err != nil {
+		return made, err
 	}
 	a, err := c.runnable(q.AssistantID)
 	if err != nil {
@@ -139,7 +139,7 @@ func (c *call) threadOfRun(id string, q *runRequest, a wire.Assistant) (threadID
 func kwargsOf(q *runRequest, a wire.Assistant, id, threadID string) wire.RunKwargs {
 	k := wire.RunKwargs{
 		Input: q.Input, Command: q.Command, Config: mergeConfig(a.Config, q.Config), Context: wire.Object{}, StreamMode: q.StreamMode,
-		Subgraphs: q.Subgraphs, Resumable: q.Resumable, Temporary: q.OnCompletion == "delete", Durability: q.Durability, FeedbackKeys: q.FeedbackKeys,
+		Subgraphs: q.Subgraphs, Resumable: q.Resumable, Temporary: q.OnCompletion == "delete", Durability: q.Durability, FeedbackKeys: q.FeedbackKeys, Webhook: q.Webhook,
 	}
 	maps.Copy(k.Context, a.Context)
 	maps.Copy(k.Context, q.Context)

@@ -1,8 +1,12 @@
 package server_test
 
 import (
+	"io"
+	"net/http"
 	"testing"
 	"testing/synctest"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/server"
@@ -20,7 +24,7 @@ func TestRunEndpoints_Statuses(t *testing.T) {
 			{request: "POST /threads/{t}/runs", body: `{"assistant_id":"steps","command":{"goto":7}}`, status: 422},
 			{request: "POST /threads/{t}/runs", body: `{"assistant_id":"steps","input":7}`, status: 422},
 			{request: "POST /threads/{t}/runs", body: `{"assistant_id":"steps","checkpoint_id":"` + unknown + `"}`, status: 404, want: "code=checkpoint_not_found"},
-			{request: "POST /threads/{t}/runs", body: `{"assistant_id":"steps","webhook":"http://x"}`, status: 422},
+			{request: "POST /threads/{t}/runs", body: `{"assistant_id":"steps","webhook":"ftp://x"}`, status: 422},
 			{request: "POST /threads/x/runs", body: `{"assistant_id":"steps"}`, status: 422},
 			{request: "POST /threads/" + unknown + "/runs", body: `{"assistant_id":"steps","input":{}}`, status: 404, want: "code=thread_not_found"},
 			{request: "GET /threads/{t}", status: 200, want: "status=idle\nvalues=null"},
@@ -114,5 +118,31 @@ func TestOwners_SeeTheirRunsAlone(t *testing.T) {
 		checkLines(t, "the stream of a hidden run", events(c.do(step{request: "GET /threads/{t}/runs/{r}/stream", header: bob, status: 200})),
 			`error {"error":"HTTPException","message":"404: Run not found"}`)
 		c.do(step{request: "GET /threads/{t}/state", header: ada, status: 200, want: "values.topic=tea"})
+	})
+}
+
+func TestRun_ReportsItsEndToAWebhook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reports := make(chan string, 1)
+		own := http.NewServeMux()
+		own.HandleFunc("POST /hook", func(_ http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			reports <- string(body)
+		})
+		s, stop := startChains(t, &checkpoint.Memory{}, nil, func(c *server.Config) { c.Routes = own })
+		defer stop()
+		c := newClient(t, s)
+		c.do(step{request: "POST /runs", body: `{"assistant_id":"steps","input":{"topic":"tea"},"webhook":"/hook"}`, status: 200, save: "r=run_id"})
+		body := <-reports
+		got := []string{gjson.Get(body, "run_id").String(), gjson.Get(body, "status").String(), gjson.Get(body, "values.log").Raw}
+		checkLines(t, "the report", got, c.saved["r"], "success", `["plan","write","publish"]`)
+		for _, field := range []string{"run_started_at", "run_ended_at", "webhook_sent_at"} {
+			if gjson.Get(body, field).Time().IsZero() {
+				t.Errorf("%s is missing in %s", field, body)
+			}
+		}
 	})
 }

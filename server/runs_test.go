@@ -104,31 +104,6 @@ func startChains(t testing.TB, store checkpoint.Store, gate <-chan struct{}, cha
 	return s, func() { cancel(); <-ended }
 }
 
-func TestRun_OnAllStores(t *testing.T) {
-	for name, open := range stores {
-		t.Run(name, func(t *testing.T) {
-			s, stop := startChains(t, open(t), nil)
-			defer stop()
-			c := newClient(t, s)
-			c.do(step{request: "POST /threads", status: 200, save: "t=thread_id"})
-			w := c.do(step{request: "POST /threads/{t}/runs/stream", body: `{"assistant_id":"asks","input":{"topic":"tea"}}`, status: 200})
-			if got := len(events(w)); got != 4 {
-				t.Errorf("the stream has %d events, want 4: %s", got, w.Body)
-			}
-			c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"asks","command":{"resume":"happy"}}`, status: 200,
-				want: "log=[\"plan\",\"ask happy\",\"publish\"]"})
-			c.do(step{request: "GET /threads/{t}/history", status: 200, want: "#=5\n#.metadata.step=[3,2,1,0,-1]", save: "c=0.checkpoint.checkpoint_id"})
-			c.do(step{request: "GET /threads/{t}/state/{c}", status: 200, want: "next=[]"})
-			c.do(step{request: "POST /threads/{t}/runs", body: `{"assistant_id":"waits","input":{"topic":"tea"}}`, status: 200, save: "r=run_id"})
-			c.do(step{request: "POST /threads/{t}/runs/{r}/cancel?wait=1&action=rollback", status: 204})
-			c.do(step{request: "GET /threads/{t}/runs/{r}", status: 404})
-			c.do(step{request: "GET /threads/{t}/state", status: 200, want: "values.log=[\"plan\",\"ask happy\",\"publish\"]\nnext=[]"})
-			c.do(step{request: "POST /runs/wait", body: `{"assistant_id":"steps","input":{"topic":"tea"}}`, status: 200, want: "topic=tea"})
-			c.do(step{request: "DELETE /threads/{t}", status: 204})
-		})
-	}
-}
-
 // inChains runs a test with chains in the memory, and fake time.
 func inChains(t *testing.T, test func(t *testing.T, c *client, gate chan struct{})) {
 	synctest.Test(t, func(t *testing.T) {

@@ -26,6 +26,7 @@ type Server struct {
 	queue      *queue.Queue
 	bus        topic.Bus
 	readers    readers
+	webhooks   *webhooks
 	metrics    metrics
 }
 
@@ -57,6 +58,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if s.queue, err = queue.New(queue.Config{Store: c.Store, Documents: docs, Bus: s.bus, Now: c.Now}); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
+	s.webhooks = newWebhooks(docs, c, func(id string, err error) {
+		s.log().Error("server: a webhook was given up", "delivery", id, "error", err)
+	})
 	s.metrics.init()
 	s.handler = s.handlers()
 	if err := s.addSystemAssistants(ctx); err != nil {

@@ -20,9 +20,10 @@ type Workers struct {
 	Drain time.Duration
 }
 
-// Work does the work of the server that no request does, until ctx ends: it runs runs, and removes
-// threads whose time has passed. Then it drains: its runs stop at the end of their superstep, and
-// another process goes on with them. Any number of servers on a store may work at once.
+// Work does the work of the server that no request does, until ctx ends: it runs runs, reports their
+// ends to webhooks, and removes threads whose time has passed. Then it drains: its runs stop at the
+// end of their superstep, and another process goes on with them. Any number of servers on a store
+// may work at once.
 func (s *Server) Work(ctx context.Context, w Workers) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -38,6 +39,15 @@ func (s *Server) Work(ctx context.Context, w Workers) {
 			}
 			await(ctx, workEvery)
 		}
+	})
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			if _, err := s.webhooks.deliver(ctx); err != nil && ctx.Err() == nil {
+				s.log().ErrorContext(ctx, "server: deliver webhooks", "error", err)
+			}
+			await(ctx, workEvery)
+		}
+		s.webhooks.client.CloseIdleConnections()
 	})
 	for ctx.Err() == nil {
 		if _, err := s.sweep(ctx); err != nil && ctx.Err() == nil {

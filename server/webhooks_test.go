@@ -1,0 +1,145 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint/document"
+)
+
+// hook is a server that answers with the next of some statuses, the last one for ever.
+type hook struct {
+	*httptest.Server
+	statuses   []int
+	bodies     []string
+	deliveries []string
+	signature  string
+}
+
+func newHook(t *testing.T, statuses ...int) *hook {
+	h := &hook{statuses: statuses}
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		h.bodies = append(h.bodies, string(body))
+		h.deliveries = append(h.deliveries, r.Header.Get("X-Weft-Delivery"))
+		h.signature = r.Header.Get("X-Weft-Signature")
+		w.WriteHeader(h.statuses[0])
+		if len(h.statuses) > 1 {
+			h.statuses = h.statuses[1:]
+		}
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+func testWebhooks(t *testing.T, docs document.Store, c *clock, allow bool) (w *webhooks, failed *[]error) {
+	failed = new([]error)
+	w = newWebhooks(docs, Config{
+		Now: c.now, Webhooks: Webhooks{Outbound: Outbound{AllowPrivate: allow}, Secret: []byte("secret")},
+	}, func(_ string, err error) { *failed = append(*failed, err) })
+	t.Cleanup(w.client.CloseIdleConnections)
+	return w, failed
+}
+
+// deliver delivers what is due at a time, and checks the number of attempts.
+func (c *clock) deliver(t *testing.T, w *webhooks, after time.Duration, want int) {
+	t.Helper()
+	c.at = c.at.Add(after)
+	if got, err := w.deliver(t.Context()); err != nil || got != want {
+		t.Fatalf("deliver after %v: %d attempts and error %v, want %d", after, got, err, want)
+	}
+}
+
+// Requirement: Webhooks are delivered at least once
+func TestWebhooks_AreTriedThreeTimes(t *testing.T) {
+	docs, c := &document.Map{}, &clock{time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	w, failed := testWebhooks(t, docs, c, true)
+	h := newHook(t, 500, 302, 200)
+	for range 2 { // the same id twice
+		if err := w.add(t.Context(), "run-1", h.URL, []byte(`{"a":1}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.deliver(t, w, 0, 1)
+	c.deliver(t, w, 4*time.Second, 0)
+	c.deliver(t, w, time.Second, 1)
+	c.deliver(t, w, 20*time.Second, 1)
+	c.deliver(t, w, time.Hour, 0)
+	if len(h.bodies) != 3 || h.bodies[2] != `{"a":1}` || h.deliveries[2] != "run-1" || len(*failed) != 0 {
+		t.Errorf("the server got %q for %q, and %v failed", h.bodies, h.deliveries, *failed)
+	}
+	if h.signature != sign(`{"a":1}`) || len(h.signature) != len("sha256=")+64 {
+		t.Errorf("the signature is %s", h.signature)
+	}
+
+	never := newHook(t, 500)
+	if err := w.add(t.Context(), "run-2", never.URL, []byte(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if _, err := w.deliver(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.at = c.at.Add(time.Minute)
+	}
+	if len(never.bodies) != 3 || len(*failed) != 1 {
+		t.Errorf("a server that fails got %d requests and %d failures were reported, want 3 and 1", len(never.bodies), len(*failed))
+	}
+}
+
+func sign(body string) string {
+	w := &webhooks{secret: []byte("secret")}
+	var got string
+	w.routes = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Header.Get("X-Weft-Signature") })
+	_ = w.send(context.Background(), "x", delivery{URL: "/x", Body: []byte(body)})
+	return got
+}
+
+func TestWebhooks_ProcessThatEndedDuringTheRequest(t *testing.T) {
+	docs, c := &document.Map{}, &clock{time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	w, _ := testWebhooks(t, docs, c, true)
+	dead, cancel := context.WithCancel(t.Context())
+	w.routes = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { cancel() })
+	if err := w.add(t.Context(), "run-1", "http://127.0.0.1:1/", []byte(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	docsAt, err := docs.Query(t.Context(), document.Query{Place: w.place})
+	if err != nil || len(docsAt) != 1 {
+		t.Fatal(docsAt, err)
+	}
+	cancel()
+	if _, err := w.attempt(dead, docsAt[0]); !errors.Is(err, context.Canceled) {
+		t.Fatalf("attempt: got %v, want that the context was cancelled", err)
+	}
+	c.deliver(t, w, webhookClaim, 1)
+}
+
+func TestWebhooks_PrivateAddressIsNotTriedAgain(t *testing.T) {
+	docs, c := &document.Map{}, &clock{time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	w, failed := testWebhooks(t, docs, c, false)
+	h := newHook(t, 200)
+	if err := w.add(t.Context(), "run-1", h.URL, []byte(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	c.deliver(t, w, 0, 1)
+	c.deliver(t, w, time.Hour, 0)
+	if len(h.bodies) != 0 || len(*failed) != 1 || !errors.Is((*failed)[0], ErrAddress) {
+		t.Errorf("the server got %q, failures %v; want none and ErrAddress", h.bodies, *failed)
+	}
+}
+
+func TestWebhooks_ChecksURLs(t *testing.T) {
+	w, _ := testWebhooks(t, &document.Map{}, &clock{}, false)
+	for url, ok := range map[string]bool{
+		"": true, "/custom/webhook": true, "https://example.com/x": true, "//evil.example.com": false, "ftp://example.com": false, "x": false, "http://%zz": false,
+	} {
+		if err := w.check(url); (err == nil) != ok {
+			t.Errorf("check(%q): got %v", url, err)
+		}
+	}
+}
