@@ -61,15 +61,36 @@ var routes = []route{
 	{http.MethodPost, "/runs/cancel", false, cancelRuns},
 	{http.MethodPost, "/runs/wait", false, waitRun},
 	{http.MethodPost, "/runs/stream", false, streamRun},
-	{http.MethodGet, "/runs/{run_id}/stream", false, joinStream},
-	{http.MethodGet, "/runs/{run_id}/join", false, joinRun},
+	{http.MethodGet, "/runs/{run_id}/{view}", false, viewRun},
 	{http.MethodPost, "/runs/{run_id}/cancel", false, cancelRun},
+
+	{http.MethodPost, "/threads/{thread_id}/runs/crons", false, createCron},
+	{http.MethodPost, "/runs/crons", false, createCron},
+	{http.MethodPost, "/runs/crons/search", false, searchCrons},
+	{http.MethodPost, "/runs/crons/count", false, countCrons},
+	{http.MethodPatch, "/runs/crons/{cron_id}", false, updateCron},
+	{http.MethodDelete, "/runs/crons/{cron_id}", false, deleteCron},
 
 	{http.MethodPut, "/store/items", false, putItem},
 	{http.MethodGet, "/store/items", false, getItem},
 	{http.MethodDelete, "/store/items", false, deleteItem},
 	{http.MethodPost, "/store/items/search", false, searchItems},
 	{http.MethodPost, "/store/namespaces", false, listNamespaces},
+}
+
+// viewRun answers GET /runs/{run_id}/stream, /runs/{run_id}/join and /runs/crons/{cron_id}, of
+// which no pattern is more specific than the others.
+func viewRun(c *call) error {
+	switch view := c.PathValue("view"); {
+	case c.PathValue("run_id") == "crons":
+		c.SetPathValue("cron_id", view)
+		return getCron(c)
+	case view == "stream":
+		return joinStream(c)
+	case view == "join":
+		return joinRun(c)
+	}
+	return wire.Errorf(wire.CodeNotFound, "Not Found")
 }
 
 // handlerOf returns the handler of a route.

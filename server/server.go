@@ -26,6 +26,7 @@ type Server struct {
 	queue      *queue.Queue
 	bus        topic.Bus
 	readers    readers
+	crons      crons
 	webhooks   *webhooks
 	metrics    metrics
 }
@@ -58,6 +59,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if s.queue, err = queue.New(queue.Config{Store: c.Store, Documents: docs, Bus: s.bus, Now: c.Now}); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
+	s.crons = newCrons(docs, s.now)
 	s.webhooks = newWebhooks(docs, c, func(id string, err error) {
 		s.log().Error("server: a webhook was given up", "delivery", id, "error", err)
 	})

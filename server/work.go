@@ -20,10 +20,10 @@ type Workers struct {
 	Drain time.Duration
 }
 
-// Work does the work of the server that no request does, until ctx ends: it runs runs, reports their
-// ends to webhooks, and removes threads whose time has passed. Then it drains: its runs stop at the
-// end of their superstep, and another process goes on with them. Any number of servers on a store
-// may work at once.
+// Work does the work of the server that no request does, until ctx ends: it runs runs, creates
+// those of crons, reports their ends to webhooks, and removes threads whose time has passed. Then
+// it drains: its runs stop at the end of their superstep, and another process goes on with them.
+// Any number of servers on a store may work at once.
 func (s *Server) Work(ctx context.Context, w Workers) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -52,6 +52,9 @@ func (s *Server) Work(ctx context.Context, w Workers) {
 	for ctx.Err() == nil {
 		if _, err := s.sweep(ctx); err != nil && ctx.Err() == nil {
 			s.log().ErrorContext(ctx, "server: remove threads whose time has passed", "error", err)
+		}
+		if _, err := s.crons.fire(ctx, s.startCron); err != nil && ctx.Err() == nil {
+			s.log().ErrorContext(ctx, "server: create the runs of crons", "error", err)
 		}
 		if err := s.removeLeftovers(ctx); err != nil && ctx.Err() == nil {
 			s.log().ErrorContext(ctx, "server: remove the threads of runs that have ended", "error", err)

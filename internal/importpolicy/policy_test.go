@@ -101,7 +101,7 @@ var policies = []policy{
 		"internal/values", "state", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph",
 		"server/wire", "server/queue", "server/work",
 	}, modules: []string{
-		"github.com/golang-jwt/jwt/v5", "github.com/google/uuid", "github.com/tidwall/gjson",
+		"github.com/golang-jwt/jwt/v5", "github.com/google/uuid", "github.com/robfig/cron/v3", "github.com/tidwall/gjson",
 	}},
 	{name: "internal/conformance", imports: []string{"state", "state/message", "checkpoint", "graph", "server", "server/wire"}, modules: []string{"github.com/google/uuid"}},
 	{name: "internal/cli/terminal", modules: []string{"github.com/mattn/go-runewidth", "golang.org/x/term"}},
