@@ -150,6 +150,8 @@ func TestRun_WaitReturnsTheState(t *testing.T) {
 		c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"steps","input":{"topic":"tea"}}`, status: 200,
 			want: "topic=tea\nlog=[\"plan\",\"write\",\"publish\"]"})
 		c.do(step{request: "GET /threads/{t}", status: 200, want: "status=idle\nmetadata.graph_id=steps\nvalues.topic=tea"})
+		c.do(step{request: "POST /threads/search", body: `{"metadata":{"graph_id":"steps"}}`, status: 200, want: "#=1\n0.values.topic=tea"})
+		c.do(step{request: "POST /threads/search", body: `{"select":["status"]}`, status: 200, want: `=[{"status":"idle"}]`})
 		c.do(step{request: "GET /threads/{t}/runs", status: 200, want: "#=1\n0.status=success\nheader X-Pagination-Total=1", save: "r=0.run_id"})
 		c.do(step{request: "GET /threads/{t}/runs/{r}", status: 200, want: "thread_id={t}\nkwargs.input.topic=tea\nkwargs.config.configurable.run_id={r}"})
 		c.do(step{request: "GET /threads/{t}/runs/{r}/join", status: 200, want: "topic=tea"})

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"testing"
+	"time"
 )
 
 func TestRun_OnAllStores(t *testing.T) {
@@ -27,4 +28,14 @@ func TestRun_OnAllStores(t *testing.T) {
 			c.do(step{request: "DELETE /threads/{t}", status: 204})
 		})
 	}
+}
+
+func TestRun_WaitSendsNewlines(t *testing.T) {
+	inChains(t, func(t *testing.T, c *client, gate chan struct{}) {
+		time.AfterFunc(3500*time.Millisecond, func() { close(gate) }) // of fake time
+		w := c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"waits","input":{"topic":"tea"}}`, status: 200})
+		if got, want := w.Body.String(), "\n\n\n"+`{"topic":"tea","log":["wait tea"],"messages":[]}`; got != want {
+			t.Errorf("the answer is %q, want %q", got, want)
+		}
+	})
 }

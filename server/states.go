@@ -35,6 +35,22 @@ func (c *call) shownOf(t thread) shownThread {
 	return c.server.shown(t.ThreadID, graphID, assistantID)
 }
 
+// valuesOf returns the newest state of a thread; nil if it has none.
+func (c *call) valuesOf(t thread) (json.RawMessage, error) {
+	shown := c.shownOf(t)
+	if shown.graphID == "" {
+		return nil, nil
+	}
+	s, err := shown.commit(c.Context(), 0)
+	if errors.Is(err, graph.ErrUnknownThread) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return shown.view(c.Context(), "").Values(s.State)
+}
+
 // getState answers with the newest state, or that at the checkpoint of the path.
 func getState(c *call) error {
 	t, err := c.shownThread("read")

@@ -3,12 +3,10 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
 	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server/wire"
 )
 
@@ -107,14 +105,8 @@ func getThread(c *call) error {
 	if err != nil {
 		return err
 	}
-	if shown := c.shownOf(t); shown.graphID != "" {
-		s, err := shown.commit(c.Context(), 0)
-		if err == nil {
-			t.Values, err = shown.view(c.Context(), "").Values(s.State)
-		}
-		if err != nil && !errors.Is(err, graph.ErrUnknownThread) {
-			return err
-		}
+	if t.Values, err = c.valuesOf(t); err != nil {
+		return err
 	}
 	return c.answer(t.Thread)
 }
@@ -261,7 +253,16 @@ func searchThreads(c *call) error {
 		return err
 	}
 	return answerSearch(c, c.server.threads, q.page, threadFields, threadKeys, q.SortBy, q.SortOrder, match,
-		func(t thread) any { return t.Thread })
+		func(t thread) any {
+			if len(q.Select) == 0 || slices.Contains(q.Select, "values") {
+				values, err := c.valuesOf(t)
+				if err != nil {
+					c.server.log().ErrorContext(c.Context(), "server: the state of a thread", "thread", t.ThreadID, "error", err)
+				}
+				t.Values = values
+			}
+			return t.Thread
+		})
 }
 
 func countThreads(c *call) error {
