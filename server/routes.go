@@ -44,6 +44,7 @@ var routes = []route{
 	{http.MethodGet, "/threads/{thread_id}/state/{checkpoint_id}", false, getState},
 	{http.MethodPost, "/threads/{thread_id}/state/checkpoint", false, postCheckpoint},
 	{http.MethodPost, "/threads/{thread_id}/state", false, updateState},
+	{http.MethodPatch, "/threads/{thread_id}/state", false, patchState},
 	{http.MethodGet, "/threads/{thread_id}/history", false, getHistory},
 	{http.MethodPost, "/threads/{thread_id}/history", false, searchHistory},
 

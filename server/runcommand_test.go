@@ -37,3 +37,18 @@ func TestRun_StopsAtBreakpoints(t *testing.T) {
 		c.do(step{request: "POST /threads/{t}/runs", body: `{"assistant_id":"steps","checkpoint_id":"{first}"}`, status: 409})
 	})
 }
+
+func TestThread_BeginsWithSupersteps(t *testing.T) {
+	inChains(t, func(_ *testing.T, c *client, _ chan struct{}) {
+		c.do(step{request: "POST /threads", status: 200, body: `{"metadata":{"graph_id":"steps"},"supersteps":[
+			{"updates":[{"values":{"topic":"tea"},"as_node":"__input__"}]},{"updates":[{"values":{"topic":"tea"},"as_node":"__start__"}]},
+			{"updates":[{"values":{"log":["plan"]},"as_node":"plan"}]}]}`, want: "status=idle\nvalues.log=[\"plan\"]", save: "t=thread_id"})
+		c.do(step{request: "GET /threads/{t}/state", status: 200, want: "next=[\"write\"]\nvalues.topic=tea"})
+		c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"steps","input":null}`, status: 200, want: "log=[\"plan\",\"write\",\"publish\"]"})
+		c.do(step{request: "GET /threads/{t}/history", status: 200, want: "#.metadata.step=[3,2,1,0,-1]"})
+		c.do(step{request: "POST /threads/count", body: `{}`, status: 200, want: "=2"})
+		c.do(step{request: "POST /threads", body: `{"metadata":{"graph_id":"steps"},"supersteps":[{"updates":[{"values":{},"as_node":"nothing"}]}]}`, status: 422})
+		c.do(step{request: "POST /threads", body: `{"supersteps":[{"updates":[{"values":{}}]}]}`, status: 422})
+		c.do(step{request: "POST /threads/count", body: `{}`, status: 200, want: "=2"})
+	})
+}

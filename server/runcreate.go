@@ -23,6 +23,13 @@ type created struct {
 	path    string // of the run
 }
 
+// runCommand is the command of a request.
+type runCommand struct {
+	Resume json.RawMessage `json:"resume"`
+	Update json.RawMessage `json:"update"`
+	Goto   json.RawMessage `json:"goto"`
+}
+
 // createRun creates the run of the body.
 func (c *call) createRun() (created, error) {
 	var q runRequest
@@ -169,11 +176,7 @@ func (s *runSpec) read(c *call, q *runRequest, threadID string) error {
 		s.Input = input
 		return err
 	}
-	var command struct {
-		Resume json.RawMessage `json:"resume"`
-		Update json.RawMessage `json:"update"`
-		Goto   json.RawMessage `json:"goto"`
-	}
+	var command runCommand
 	if err := mistyped(json.Unmarshal(q.Command, &command)); err != nil {
 		return err
 	}

@@ -50,21 +50,11 @@ func updateState(c *call) error {
 	if err := q.Checkpoint.check(); err != nil {
 		return err
 	}
-	if t.graphID == "" {
-		return invalid("the thread must have run, or have a graph_id in its metadata")
-	}
 	e, err := q.edit(c.server.config.Messages[t.graphID])
 	if err != nil {
 		return err
 	}
-	busy := wire.Errorf(wire.CodeThreadBusy, "Thread with ID %s must not be busy", t.thread)
-	switch unfinished, err := c.server.queue.Unfinished(c.Context(), t.thread); {
-	case err != nil:
-		return err
-	case len(unfinished) > 0:
-		return busy
-	}
-	o := graph.RunOptions{Thread: t.thread, By: c.who.Name, Lease: checkpoint.HoldOptions{Policy: checkpoint.Wait}}
+	o := graph.RunOptions{}
 	if id := q.CheckpointID; id != "" || q.Checkpoint != nil && q.Checkpoint.ID != "" {
 		if id == "" {
 			id = q.Checkpoint.ID
@@ -75,21 +65,61 @@ func updateState(c *call) error {
 		}
 		o.At = s.Info.Checkpoint
 	}
-	ctx, cancel := context.WithTimeout(c.Context(), releaseTime)
-	defer cancel()
-	res, err := c.server.config.Graphs[t.graphID].Edit(ctx, [][]graph.UntypedEdit{{e}}, o)
-	switch {
-	case errors.Is(err, checkpoint.ErrOwned), ctx.Err() != nil && c.Context().Err() == nil:
-		return busy
-	case errors.Is(err, graph.ErrEdit) && q.AsNode != nil:
-		return wire.Errorf(wire.CodeUnknownNode, "as_node must be a node of the graph (got %.100q)", *q.AsNode)
-	case err != nil:
-		return updateFault(err)
+	return c.commitEdits(t, [][]graph.UntypedEdit{{e}}, o)
+}
+
+// patchState commits metadata.
+func patchState(c *call) error {
+	var q struct {
+		Metadata wire.Object `json:"metadata"`
 	}
-	if err := c.updated(t.thread, res); err != nil {
+	if err := c.decode(&q); err != nil {
 		return err
 	}
-	return c.answerCheckpoint(t, res.Checkpoint)
+	if err := c.checkMetadata(q.Metadata); err != nil {
+		return err
+	}
+	t, err := c.shownThread("update")
+	if err != nil {
+		return err
+	}
+	return c.commitEdits(t, [][]graph.UntypedEdit{{{}}}, graph.RunOptions{Metadata: wire.Labels(q.Metadata)})
+}
+
+// commitEdits edits a thread, and answers with the checkpoint.
+func (c *call) commitEdits(t shownThread, steps [][]graph.UntypedEdit, o graph.RunOptions) error {
+	number, err := c.edit(t, steps, o)
+	if err != nil {
+		return err
+	}
+	return c.answerCheckpoint(t, number)
+}
+
+// edit edits a thread that is not busy, and returns the number of the last commit.
+func (c *call) edit(t shownThread, steps [][]graph.UntypedEdit, o graph.RunOptions) (number uint64, err error) {
+	if t.graphID == "" {
+		return 0, invalid("the thread must have run, or have a graph_id in its metadata")
+	}
+	busy := wire.Errorf(wire.CodeThreadBusy, "Thread with ID %s must not be busy", t.thread)
+	switch unfinished, err := c.server.queue.Unfinished(c.Context(), t.thread); {
+	case err != nil:
+		return 0, err
+	case len(unfinished) > 0:
+		return 0, busy
+	}
+	o.Thread, o.By, o.Lease.Policy = t.thread, c.who.Name, checkpoint.Wait
+	ctx, cancel := context.WithTimeout(c.Context(), releaseTime)
+	defer cancel()
+	res, err := c.server.config.Graphs[t.graphID].Edit(ctx, steps, o)
+	switch {
+	case errors.Is(err, checkpoint.ErrOwned), ctx.Err() != nil && c.Context().Err() == nil:
+		return 0, busy
+	case errors.Is(err, graph.ErrEdit):
+		return 0, wire.Errorf(wire.CodeUnknownNode, "as_node must be a node of the graph: %s", wire.RunErrorOf(err, 0).Message)
+	case err != nil:
+		return 0, updateFault(err)
+	}
+	return res.Checkpoint, c.updated(t.thread, res)
 }
 
 // updateFault returns the error of an edit whose values do not fit the state.

@@ -54,6 +54,7 @@ type threadRequest struct {
 	Metadata wire.Object     `json:"metadata"`
 	IfExists string          `json:"if_exists"`
 	TTL      json.RawMessage `json:"ttl"`
+	Steps    []superstep     `json:"supersteps"`
 }
 
 func createThread(c *call) error {
@@ -91,7 +92,7 @@ func createThread(c *call) error {
 	case err != nil:
 		return err
 	case created:
-		return c.answer(t.Thread)
+		return c.answerCreated(t, q.Steps)
 	}
 	old, err := c.server.visibleThread(c.Context(), id, filter)
 	if err != nil || !doNothing {
