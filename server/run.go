@@ -151,17 +151,24 @@ func (s *Server) marked(ctx context.Context, r queue.Run, spec *runSpec) error {
 	return err
 }
 
-// settle gives a thread that is busy, and has no more runs, the status that follows from its newest
-// commit.
+// settle gives a thread that is busy, and has no more runs, the status of its last run. That run
+// was cancelled before it began, or has failed because its processes died.
 func (s *Server) settle(ctx context.Context, threadID string) error {
 	_, _, err := s.threads.change(ctx, threadID, func(t *thread) error {
 		unfinished, err := s.queue.Unfinished(ctx, threadID)
 		if err != nil || len(unfinished) > 0 || t.Status != wire.ThreadBusy {
 			return err
 		}
+		runs, err := s.queue.List(ctx, threadID)
+		if err != nil {
+			return err
+		}
 		t.Status = wire.ThreadIdle
 		if len(t.Interrupts) > 0 {
 			t.Status = wire.ThreadInterrupted
+		}
+		if n := len(runs); n > 0 && runs[n-1].Status == queue.Failed && runs[n-1].Error != nil {
+			t.Status, t.Error = wire.ThreadError, &wire.RunError{Error: runs[n-1].Error.Name, Message: runs[n-1].Error.Message}
 		}
 		return nil
 	})

@@ -106,6 +106,14 @@ func getThread(c *call) error {
 	if err != nil {
 		return err
 	}
+	if t.Status == wire.ThreadBusy {
+		if err := c.server.settle(c.Context(), t.ThreadID); err != nil {
+			return err
+		}
+		if t, err = c.thread("read"); err != nil {
+			return err
+		}
+	}
 	if t.Values, err = c.valuesOf(t); err != nil {
 		return err
 	}
