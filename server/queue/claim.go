@@ -103,6 +103,9 @@ func (c *Claim) take(ctx context.Context, threadID string) error {
 		}
 		e := &t.line.Runs[i]
 		r, err := t.get(ctx, e.ID)
+		if errors.Is(err, ErrNotFound) { // it was removed since the line was read
+			return errUnchanged
+		}
 		if err != nil {
 			return err
 		}
