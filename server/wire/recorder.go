@@ -171,7 +171,7 @@ func (r *Recorder) Record(ev graph.Event) ([]Event, error) {
 	case graph.Custom:
 		err = r.custom(&out, ev)
 	case graph.Messages:
-		err = r.token(&out, g, ev)
+		r.token(&out, g, ev)
 	case graph.Decisions:
 		if ev.Decision != nil && ev.Decision.Question != "" {
 			r.add(&out, ev.Time, ev.Namespace, ev.Node, KindAnswered, 0, Answered{ev.Decision.Question})
@@ -192,7 +192,7 @@ func (r *Recorder) task(out *[]Event, g *recordedGraph, ev graph.Event) {
 	case graph.Started:
 		start := TaskStart{ID: id, Step: step}
 		if ev.Sends > 0 {
-			start.Send, start.Input = true, sendInput(ev)
+			start.Send, start.Input = true, ev.Input
 			if call, ok := toolCall(start.Input); ok {
 				r.tools[ev.Task] = call
 				r.add(out, ev.Time, ev.Namespace, ev.Node, KindTask, 0, start)
@@ -214,19 +214,6 @@ func (r *Recorder) task(out *[]Event, g *recordedGraph, ev graph.Event) {
 		r.closeGraphs(out, ev.Time, ev.Namespace, childrenOf(ev.Namespace, ev.Node, ev.Task), GraphInterrupted, "")
 		r.add(out, ev.Time, ev.Namespace, ev.Node, KindResult, 0, TaskResult{ID: id, Step: step, Interrupts: InterruptsOf(ev.Interrupts)})
 	}
-}
-
-// sendInput returns the payload of a Send, or nil if the event does not have it.
-func sendInput(ev graph.Event) json.RawMessage {
-	var j struct {
-		Input json.RawMessage `json:"input"`
-	}
-	ev.Err, ev.Interrupts = nil, nil
-	data, err := json.Marshal(ev)
-	if err != nil || json.Unmarshal(data, &j) != nil {
-		return nil
-	}
-	return j.Input
 }
 
 // toolCall reads the payload of a worker that runs a tool: a call of a message.
@@ -309,24 +296,9 @@ func (r *Recorder) custom(out *[]Event, ev graph.Event) error {
 }
 
 // token records a piece of the output of a model.
-func (r *Recorder) token(out *[]Event, g *recordedGraph, ev graph.Event) error {
+func (r *Recorder) token(out *[]Event, g *recordedGraph, ev graph.Event) {
 	t := ev.Token
-	data, err := json.Marshal(t)
-	var parts struct {
-		Reasoning string `json:"reasoning"`
-		Call      *struct {
-			Index               int
-			ID, Name, Arguments string
-		} `json:"call"`
-		Usage *struct{ Input, Output int } `json:"usage"`
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &parts)
-	}
-	if err != nil {
-		return err
-	}
-	token := Token{ID: t.ID, Role: typeOf(t.Role), Task: TaskUUID(ev.Task), Step: g.step + 1, Index: t.Index, Text: t.Delta, Reasoning: parts.Reasoning,
+	token := Token{ID: t.ID, Role: typeOf(t.Role), Task: TaskUUID(ev.Task), Step: g.step + 1, Index: t.Index, Text: t.Delta, Reasoning: t.Reasoning,
 		Final: t.Final, Metadata: t.Metadata}
 	if token.Role == "" {
 		token.Role = typeAI
@@ -334,14 +306,13 @@ func (r *Recorder) token(out *[]Event, g *recordedGraph, ev graph.Event) error {
 	if t.Final && !t.Streamed && t.Index == 0 {
 		token.Whole = t.Text
 	}
-	if c := parts.Call; c != nil {
+	if c := t.Call; c != nil {
 		token.Call = &CallPiece{Index: c.Index, ID: c.ID, Name: c.Name, Args: c.Arguments}
 	}
-	if u := parts.Usage; u != nil {
+	if u := t.Usage; u != nil {
 		token.Usage = &Usage{u.Input, u.Output, u.Input + u.Output}
 	}
 	r.add(out, ev.Time, ev.Namespace, ev.Node, KindToken, 0, token)
-	return nil
 }
 
 // ended records the end of a run that did not fail: its open questions, if it pauses.
