@@ -56,7 +56,7 @@ func weftLoad(ctx context.Context, n int, g ground) (Job, error) {
 	}
 	return Job{
 		Run: func(ctx context.Context) error {
-			s, _, err := gr.State(ctx, key, 0)
+			s, _, err := gr.Thread(key.Thread).State(ctx, 0)
 			return firstOf(err, is(s.Log.Len(), n))
 		},
 		Counts: store.counts,

@@ -53,7 +53,7 @@ func tree(t testing.TB, cfg graph.Config) string {
 
 func logAt(t testing.TB, g *graph.Graph[world], at uint64) string {
 	t.Helper()
-	s, _, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, at)
+	s, _, err := g.Thread("t1").State(ctx, at)
 	if err != nil {
 		t.Fatal(err)
 	}

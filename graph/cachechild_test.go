@@ -75,7 +75,7 @@ func TestCache_NodeThatCallsAGraphIsResumedAndReplayed(t *testing.T) {
 					t.Errorf("the child ran %d times, want once for both threads", n-1)
 				}
 				for _, thread := range []string{"t1", "t2"} {
-					got, err := g.Replay(ctx, thread, 0, 0)
+					got, err := g.Thread(thread).Replay(ctx, 0, 0)
 					if err != nil || got.Divergence != nil || got.Steps+len(got.Skipped) == 0 {
 						t.Errorf("%s is replayed as %+v, %v", thread, got, err)
 					}
@@ -98,7 +98,7 @@ func TestCache_NodeWhoseChildAsksIsNotCached(t *testing.T) {
 		res, err = g.Resume(ctx, graph.Answer(res.Interrupts[0].ID, i == 0), run)
 		ended(t, graph.Done, res, err)
 		logged(t, res, fmt.Sprint("one ", i == 0, " two"))
-		if got, err := g.Replay(ctx, thread, 0, 0); err != nil || got.Divergence != nil {
+		if got, err := g.Thread(thread).Replay(ctx, 0, 0); err != nil || got.Divergence != nil {
 			t.Errorf("%s is replayed as %+v, %v", thread, got, err)
 		}
 	}

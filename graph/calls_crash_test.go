@@ -127,7 +127,7 @@ func lives(t *testing.T, store checkpoint.Store, d graph.Durability, effects *co
 		}
 	}
 	g := compiled()
-	s, _, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
+	s, _, err := g.Thread("t1").State(ctx, 0)
 	data, err2 := g.EncodeState(s)
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)

@@ -264,7 +264,7 @@ func (w *chunkThread) check(all bool) {
 		if w.held[seq] != "" && !all {
 			continue
 		}
-		s, _, err := w.g.State(ctx, checkpoint.Key{Thread: "t1"}, seq)
+		s, _, err := w.g.Thread("t1").State(ctx, seq)
 		w.must(err)
 		fields, references := s.texts()
 		if fields != references {

@@ -75,7 +75,7 @@ type Config struct {
 	// tried again 64 commits later. In a subgraph, the Keep of the graph at the root holds.
 	Keep checkpoint.Keep
 	// Trace records in each commit the answers and results (Once, Call) of its step, so
-	// that [Graph.Replay] can run it again. It costs the bytes of these.
+	// that [StoredThread.Replay] can run it again. It costs the bytes of these.
 	Trace bool
 
 	// Now gives the time that is written into checkpoints; nil means time.Now. It is

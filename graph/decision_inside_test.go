@@ -39,7 +39,7 @@ func asking(t *testing.T, store checkpoint.Store) *Graph[counted] {
 // recorded counts the decisions of the thread.
 func recorded(t *testing.T, g *Graph[counted]) (n int) {
 	t.Helper()
-	for _, err := range g.Decisions(t.Context(), "t") {
+	for _, err := range g.Thread("t").Decisions(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -247,7 +247,7 @@ func TestDecisions_DiscardedQuestionIsRecorded(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("the record is\n%q, want\n%q", got, want)
 			}
-			for d, err := range g.Decisions(ctx, "t") {
+			for d, err := range g.Thread("t").Decisions(ctx) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -258,7 +258,7 @@ func TestDecisions_DiscardedQuestionIsRecorded(t *testing.T) {
 			if !strings.Contains(c.want, "discard") || strings.Contains(name, "goes back") { // that is another branch
 				return
 			}
-			d, err := g.Diff(ctx, checkpoint.Key{Thread: "t"}, 1, res.Checkpoint)
+			d, err := g.Thread("t").Diff(ctx, 1, res.Checkpoint)
 			if err != nil || !slices.ContainsFunc(d.Decisions, func(d graph.DecisionRecord) bool { return d.Type == graph.DecisionDiscard }) {
 				t.Errorf("the difference has the decisions %+v, %v", d.Decisions, err)
 			}
@@ -436,12 +436,12 @@ func TestDecisions_SecretIsSealedOrLeftOut(t *testing.T) {
 			if sealed {
 				want = `"4711"`
 			}
-			for d, err := range g.Decisions(ctx, "t") {
+			for d, err := range g.Thread("t").Decisions(ctx) {
 				if err != nil || string(d.Value) != want || !d.Secret {
 					t.Errorf("the record has %+v, %v", d, err)
 				}
 			}
-			diff, err := g.Diff(ctx, checkpoint.Key{Thread: "t"}, 1, 2)
+			diff, err := g.Thread("t").Diff(ctx, 1, 2)
 			if err != nil || len(diff.Decisions) != 1 || diff.Decisions[0].Value != nil {
 				t.Errorf("the difference shows %+v, %v", diff.Decisions, err)
 			}

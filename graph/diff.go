@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
-	"sync"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/state"
@@ -51,29 +49,28 @@ type Writer struct {
 	Node       string            `json:"node,omitempty"` // "" for an input, or an edit that is no node's
 }
 
-// Diff compares the state of a thread at two commits, in either order and on any
-// branches, and names who wrote what differs. Those of a subgraph on the thread are compared by
-// the child's own graph, by the subgraph's Namespace, as in [Graph.State].
-func (g *Graph[S]) Diff(ctx context.Context, key checkpoint.Key, from, to uint64) (Difference, error) {
+// Diff compares the state of the thread at two commits, in either order and on any branches, and
+// names who wrote what differs.
+func (t StoredThread[S]) Diff(ctx context.Context, from, to uint64) (Difference, error) {
 	d := Difference{From: from, To: to}
-	before, err := viewAt(ctx, g, key, from)
+	before, _, err := t.load(ctx, from)
 	if err != nil {
 		return d, err
 	}
-	after, err := viewAt(ctx, g, key, to)
+	after, _, err := t.load(ctx, to)
 	if err != nil {
 		return d, err
 	}
-	if err := d.walk(ctx, g.p.cfg.Store, key); err != nil {
+	if err := d.walk(ctx, t.p.cfg.Store, t.key); err != nil {
 		return d, err
 	}
-	if d.Changes, err = changesOf(g.p, before, after); err != nil {
+	if d.Changes, err = changesOf(t.p, before, after); err != nil {
 		return d, err
 	}
 	for i := range d.Changes {
 		d.Changes[i].Writers = d.writers(d.Changes[i].Field)
 	}
-	return d, d.decide(ctx, g.p.cfg.Store, key)
+	return d, d.decide(ctx, t.p.cfg.Store, t.key)
 }
 
 // changesOf returns the fields that differ between two states of p.
@@ -91,15 +88,6 @@ func changesOf(p *program, before, after state.View) (all []Change, err error) {
 		}
 	}
 	return all, nil
-}
-
-// viewAt returns the state of a thread at a commit, as a view by the schema of g.
-func viewAt[S any](ctx context.Context, g *Graph[S], key checkpoint.Key, at uint64) (state.View, error) {
-	s, _, err := g.State(ctx, key, at)
-	if err != nil {
-		return state.View{}, err
-	}
-	return g.p.schema.Over(&s), nil
 }
 
 // storedJSON returns a channel's value as it is stored, nil if it has none.
@@ -156,115 +144,8 @@ func (d *Difference) writers(field string) (all []Writer) {
 	return all
 }
 
-// State returns the state of a thread at one of its commits, or at the newest if at
-// is 0, with the commit. The state of a subgraph on the thread is read
-// by the child's own graph, compiled with the Store, by the subgraph's Namespace.
-func (g *Graph[S]) State(ctx context.Context, key checkpoint.Key, at uint64) (s S, p CommitInfo, err error) {
-	store, err := g.p.requireStore()
-	if err != nil {
-		return s, p, err
-	}
-	if err := checkpoint.CheckThread(key.Thread); err != nil {
-		return s, p, err
-	}
-	snap, err := store.Load(ctx, key, at)
-	if errors.Is(err, checkpoint.ErrNotFound) {
-		return s, p, unknown(key, at)
-	}
-	if err != nil {
-		return s, p, err
-	}
-	if p, err = commitInfoOf(snap); err != nil {
-		return s, p, err
-	}
-	_, v, err := checkpoint.Restore(snap, g.p.schema)
-	if err != nil {
-		return s, p, err
-	}
-	return *v.State.(*S), p, nil
-}
-
-// Decisions yields what was decided about a thread; see [ThreadDecisions].
-func (g *Graph[S]) Decisions(ctx context.Context, thread string) iter.Seq2[DecisionRecord, error] {
-	store, err := g.p.requireStore()
-	if err != nil {
-		return func(yield func(DecisionRecord, error) bool) { yield(DecisionRecord{}, err) }
-	}
-	return ThreadDecisions(ctx, store, thread)
-}
-
-// StoredState is a commit of a thread with its state.
-type StoredState[S any] struct {
-	CommitInfo
-	State S
-}
-
-// statesAtOnce is how many states are read at once.
-const statesAtOnce = 32
-
-// States yields the commits of a thread with their states, newest first, as [History] yields them
-// without. It reads up to 32 states at once, also where the caller takes fewer: set Query.Limit.
-func (g *Graph[S]) States(ctx context.Context, key checkpoint.Key, q checkpoint.Query) iter.Seq2[StoredState[S], error] {
-	return func(yield func(StoredState[S], error) bool) {
-		store, err := g.p.requireStore()
-		if err != nil {
-			yield(StoredState[S]{}, err)
-			return
-		}
-		infos, stop := iter.Pull2(History(ctx, store, key, q))
-		defer stop()
-		for more := true; more; {
-			var page []CommitInfo
-			for more && len(page) < statesAtOnce {
-				var p CommitInfo
-				if p, err, more = infos(); more && err == nil {
-					page = append(page, p)
-				}
-				more = more && err == nil
-			}
-			for s, err := range g.readStates(ctx, store, page) {
-				if !yield(s, err) {
-					return
-				}
-			}
-			if err != nil {
-				yield(StoredState[S]{}, err)
-			}
-		}
-	}
-}
-
-// readStates yields the states at commits. It leaves out those that were pruned in the meantime.
-func (g *Graph[S]) readStates(ctx context.Context, store checkpoint.Store, page []CommitInfo) iter.Seq2[StoredState[S], error] {
-	return func(yield func(StoredState[S], error) bool) {
-		states, errs := make([]S, len(page)), make([]error, len(page))
-		var wg sync.WaitGroup
-		for i, p := range page {
-			wg.Go(func() { states[i], errs[i] = g.readState(ctx, store, p) })
-		}
-		wg.Wait()
-		for i, p := range page {
-			if !errors.Is(errs[i], checkpoint.ErrNotFound) && !yield(StoredState[S]{p, states[i]}, errs[i]) {
-				return
-			}
-		}
-	}
-}
-
-func (g *Graph[S]) readState(ctx context.Context, store checkpoint.Store, p CommitInfo) (s S, err error) {
-	snap, err := store.Load(ctx, checkpoint.Key{Thread: p.Thread, Namespace: p.Namespace}, p.Checkpoint)
-	if err != nil {
-		return s, err
-	}
-	_, v, err := checkpoint.Restore(snap, g.p.schema)
-	if err != nil {
-		return s, err
-	}
-	return *v.State.(*S), nil
-}
-
 // StoredReader reads threads of any graph, without the graph. Values are as they are stored: see
-// [checkpoint.ReadState]. [Graph.State] and [Graph.Diff] have them in the types of the graph.
+// [checkpoint.ReadState]. A [StoredThread] has them in the types of its graph.
 type StoredReader struct {
 	Store checkpoint.Store
 	// Channels are those outside package state that fields may have been stored by, by their Go
@@ -293,8 +174,8 @@ func (r StoredReader) State(ctx context.Context, key checkpoint.Key, at uint64) 
 	return values, p, err
 }
 
-// Diff compares a thread at two commits, as [Graph.Diff] does. Type of a [Change] is "", and a
-// value that is unknown is left out.
+// Diff compares a thread at two commits, as [StoredThread.Diff] does. Type of a [Change] is "", and
+// a value that is unknown is left out.
 func (r StoredReader) Diff(ctx context.Context, key checkpoint.Key, from, to uint64) (Difference, error) {
 	d := Difference{From: from, To: to}
 	before, _, err := r.State(ctx, key, from)

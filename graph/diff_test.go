@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
 )
@@ -68,7 +67,7 @@ a goes to c because the name is "by a"
 		{4, 3, "from 4 to 3, base 3\ncount (state.Sum[int]): 42 -> 2 by\n"},
 		{2, 2, "from 2 to 2, base 2\n"},
 	} {
-		d, err := g.Diff(ctx, checkpoint.Key{Thread: "t1"}, c.from, c.to)
+		d, err := g.Thread("t1").Diff(ctx, c.from, c.to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +75,7 @@ a goes to c because the name is "by a"
 			t.Errorf("got\n%s\nwant\n%s", got, c.want)
 		}
 	}
-	_, err = g.Diff(ctx, checkpoint.Key{Thread: "t1"}, 1, 77)
+	_, err = g.Thread("t1").Diff(ctx, 1, 77)
 	is(t, err, graph.ErrUnknownThread, "77")
 }
 
@@ -87,7 +86,7 @@ func TestDiff_BranchesStartFromTheirBase(t *testing.T) {
 	invoke(t, g, "t1", graph.Done) // 1 to 4
 	res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", At: 2})
 	ended(t, graph.Done, res, err) // 5 to 7
-	d, err := g.Diff(ctx, checkpoint.Key{Thread: "t1"}, 4, 7)
+	d, err := g.Thread("t1").Diff(ctx, 4, 7)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,8 +71,8 @@
 //     [Decline]; it may expire.
 //   - The history of a thread is a tree: [RunOptions] goes on from any commit with At.
 //     [Graph.Patch] and [Graph.Edit] change a thread by hand, [Graph.UpdateAndResume] does so
-//     and goes on; [Graph.Diff] names who wrote what between two commits, [Graph.Replay] runs
-//     them with new code.
+//     and goes on; [StoredThread.Diff] names who wrote what between two commits,
+//     [StoredThread.Replay] runs them with new code.
 //   - [Durability] is when steps are committed, [OnOpenQuestions] what becomes of an input while
 //     questions are open; a run owns its thread by a lease (RunOptions.Lease).
 //   - A [Drawing] is a graph, or what a run did in it, as Mermaid, DOT, text or data.
@@ -88,7 +88,7 @@
 //     Resume with [Reply], [Answer] or [Decline].
 //   - Watch: [Graph.Stream] for one reader, [Graph.Start] and [Handle.Join] for more; from other
 //     processes [Inspect].
-//   - Why a run went there: [Command.WithReason], which [History] and [Graph.Diff] return as
+//   - Why a run went there: [Command.WithReason], which [History] and [StoredThread.Diff] return as
 //     CommitInfo.Ran[…].Ways[…].Why.
 //   - Go back: find the commit in [History], then Resume, Patch or UpdateAndResume with
 //     RunOptions.At.
@@ -103,7 +103,8 @@
 //
 //  1. What a caller does with a graph: run it, drive it from outside, change a thread, replay
 //     it, read it, draw it: doc.go driver.go untyped.go handle.go edit.go edittasks.go replay.go
-//     draw.go drawrun.go diff.go graph.go decisionread.go editsubgraph.go drawtext.go.
+//     draw.go drawrun.go diff.go storedthread.go graph.go decisionread.go editsubgraph.go
+//     drawtext.go.
 //  2. What a graph is made of, and how it is compiled: ways.go subgraph.go compile.go paths.go
 //     shared.go fallback.go handler.go builder.go once.go call.go cache.go.
 //  3. The driver: a call is one session of runs; a run prepares a step, executes it and commits

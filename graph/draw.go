@@ -117,22 +117,22 @@ func (d *Drawing) add(from, to, kind string) {
 	d.Edges = append(d.Edges, DrawnEdge{From: from, To: to, Kind: kind})
 }
 
-// DrawRun returns the graph with what a thread has done in its newest turn, up to one
-// of its commits or, if at is 0, to the newest: which nodes ran how often, which
-// choices were taken, and what is due. Subgraphs are opened down to depth, as by
-// [Graph.Draw], with what they have done in that turn.
-func (g *Graph[S]) DrawRun(ctx context.Context, thread string, at uint64, depth int) (Drawing, error) {
-	d := g.Draw(depth)
-	store, err := g.p.requireStore()
+// Draw returns the graph with what the thread has done in its newest turn, up to one of its
+// commits or, if at is 0, to the newest: which nodes ran how often, which choices were taken, and
+// what is due. Subgraphs are opened down to depth, as by [Graph.Draw], with what they have done in
+// that turn.
+func (t StoredThread[S]) Draw(ctx context.Context, at uint64, depth int) (Drawing, error) {
+	if err := t.p.compiled(); err != nil {
+		return Drawing{}, err
+	}
+	d := t.p.draw(depth, "")
+	store, err := t.p.requireStore()
 	if err != nil {
 		return d, err
 	}
 	was := walked{steps: map[uint64]int{}}
-	if err := d.markRoot(ctx, store, thread, at, &was); err != nil || depth <= 0 {
+	if err := d.markRoot(ctx, store, t.key.Thread, at, &was); err != nil || depth <= 0 {
 		return d, err
 	}
-	return d, d.markInside(ctx, store, thread, was)
+	return d, d.markInside(ctx, store, t.key.Thread, was)
 }
-
-// Mermaid returns the graph as a Mermaid flowchart: see [Drawing.Mermaid].
-func (g *Graph[S]) Mermaid() string { return g.Draw(0).Mermaid() }

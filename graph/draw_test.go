@@ -117,7 +117,7 @@ func TestDraw_Run(t *testing.T) {
 	cfg.InterruptBefore = []string{"child"}
 	g := gallery(t, cfg)
 	invoke(t, g, "t1", graph.Interrupted)
-	d, err := g.DrawRun(ctx, "t1", 0, 0)
+	d, err := g.Thread("t1").Draw(ctx, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,13 +132,13 @@ func TestDraw_Run(t *testing.T) {
 		}
 	}
 	resume(t, g, graph.Answers{}, graph.Done)
-	old, err := g.DrawRun(ctx, "t1", 2, 0)
+	old, err := g.Thread("t1").Draw(ctx, 2, 0)
 	if err != nil || !strings.Contains(old.Mermaid(), "n2 -.-> n1") || !strings.Contains(old.Mermaid(), `n2{{"plan"}}:::due`) {
 		t.Errorf("as of commit 2 the drawing is %v\n%s", err, old.Mermaid())
 	}
-	_, err = g.DrawRun(ctx, "t1", 99, 0)
+	_, err = g.Thread("t1").Draw(ctx, 99, 0)
 	is(t, err, graph.ErrUnknownThread)
-	_, err = g.DrawRun(ctx, "t2", 0, 0)
+	_, err = g.Thread("t2").Draw(ctx, 0, 0)
 	is(t, err, graph.ErrUnknownThread)
 }
 
@@ -162,13 +162,13 @@ func TestDraw_RunWithItsSubgraphs(t *testing.T) {
 		for range 2 { // the second turn alone is drawn
 			invoke(t, g, "t1", graph.Interrupted)
 			for depth, want := range []string{"", `n0_n0[/"m"/]:::due`, `n0_n0_n1["c2"]:::due`} {
-				d, err := g.DrawRun(ctx, "t1", 0, depth)
+				d, err := g.Thread("t1").Draw(ctx, 0, depth)
 				if err != nil || !strings.Contains(d.Mermaid(), want) {
 					t.Errorf("at depth %d, while it asks, %v, the drawing does not hold %s:\n%s", depth, err, want, d.Mermaid())
 				}
 			}
 			resume(t, g, graph.Reply("yes"), graph.Done)
-			d, err := g.DrawRun(ctx, "t1", 0, 2)
+			d, err := g.Thread("t1").Draw(ctx, 0, 2)
 			middle := d.Nodes[1].Inside
 			if err != nil || middle == nil || middle.Nodes[1].Ran != 1 {
 				t.Fatalf("%v: middle is %v, want that m ran once", err, middle)
@@ -179,7 +179,7 @@ func TestDraw_RunWithItsSubgraphs(t *testing.T) {
 				}
 			}
 		}
-		early, err := g.DrawRun(ctx, "t1", 1, 2)
+		early, err := g.Thread("t1").Draw(ctx, 1, 2)
 		if err != nil || early.Nodes[1].Inside.Nodes[1].Ran != 0 {
 			t.Errorf("as of commit 1: %v, %v", early.Nodes[1].Inside, err)
 		}

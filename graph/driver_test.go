@@ -93,7 +93,7 @@ func (d *outside) at(p graph.Plan, err error, status graph.Status, tasks string)
 // log fails the test unless the thread's log holds these words.
 func (d *outside) log(want string) {
 	d.tb.Helper()
-	data, _, err := d.open().State(ctx, checkpoint.Key{Thread: "t1"}, 0)
+	data, _, err := d.open().Thread("t1").State(ctx, 0)
 	var s world
 	if err == nil {
 		err = json.Unmarshal(data, &s)
@@ -255,7 +255,7 @@ func TestPlan_AnswersOneByOne(t *testing.T) {
 	d.at(p, err, graph.Done, "")
 	d.log("a=true b=false c")
 	decided := 0
-	for dec, err := range d.open().Decisions(ctx, "t1") {
+	for dec, err := range d.open().Thread("t1").Decisions(ctx) {
 		if err != nil || dec.Type == graph.DecisionReject && dec.By != "ann" {
 			t.Errorf("a decision %+v, %v", dec, err)
 		}

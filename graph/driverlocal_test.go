@@ -145,7 +145,7 @@ func TestDriver_EqualsTheLocalRun(t *testing.T) {
 			if last != graph.Done {
 				t.Errorf("the last call ended %q, want done", last)
 			}
-			s, _, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
+			s, _, err := g.Thread("t1").State(ctx, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -80,7 +80,7 @@ func TestRunTask_FirstWriterWins(t *testing.T) {
 	calls.Wait()
 	p, err = d.commit(p)
 	d.at(p, err, graph.Done, "")
-	s, _, err := d.open().State(ctx, checkpoint.Key{Thread: "t1"}, 0)
+	s, _, err := d.open().Thread("t1").State(ctx, 0)
 	if text := string(s); err != nil || strings.Count(text, "even")+strings.Count(text, "odd") != 1 {
 		t.Errorf("the state is %s, %v; want the writes of one call", text, err)
 	}

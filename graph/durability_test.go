@@ -118,7 +118,7 @@ func dying(t testing.TB, m *mortal, at string, then func()) *graph.Graph[world] 
 func lost(t testing.TB, m *mortal, want string) {
 	t.Helper()
 	var ran counter
-	s, _, err := chainOf(t, &ran, graph.Config{Store: m.Memory}, "a").State(ctx, checkpoint.Key{Thread: "t1"}, 0)
+	s, _, err := chainOf(t, &ran, graph.Config{Store: m.Memory}, "a").Thread("t1").State(ctx, 0)
 	if got := strings.Join(s.Log.Slice(), " "); err != nil || got != want {
 		t.Errorf("stored is %q, %v; want %q", got, err, want)
 	}
@@ -304,7 +304,7 @@ func TestMaxState_LargerStateIsNotCommitted(t *testing.T) {
 			if cfg.Store == nil {
 				return
 			}
-			if s, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0); err != nil || s.Log.Len() >= res.State.Log.Len() || p.Status != graph.Pending {
+			if s, p, err := g.Thread("t1").State(ctx, 0); err != nil || s.Log.Len() >= res.State.Log.Len() || p.Status != graph.Pending {
 				t.Errorf("stored are %d words of %d, %q, %v", s.Log.Len(), res.State.Log.Len(), p.Status, err)
 			}
 		})

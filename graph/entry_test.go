@@ -156,7 +156,7 @@ func TestEntry_IsDrawnAsStart(t *testing.T) {
 	g := build(t, b, stored())
 	res, err := g.Invoke(ctx, world{Name: state.Of("a")}, t1)
 	ended(t, graph.Done, res, err)
-	d, err := g.DrawRun(ctx, "t1", 0, 0)
+	d, err := g.Thread("t1").Draw(ctx, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

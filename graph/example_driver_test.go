@@ -46,7 +46,7 @@ func ExampleUntyped() {
 	if err := g.Release(ctx, plan.ID); err != nil {
 		fmt.Println(err)
 	}
-	s, _, _ := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
+	s, _, _ := g.Thread("t1").State(ctx, 0)
 	fmt.Println(string(s))
 	// Output:
 	// north finished

@@ -62,7 +62,7 @@ func TestCommitInfo_NamesTheFinishedTasks(t *testing.T) {
 						t.Errorf("task %q is not one that ran", f.Task)
 					}
 				}
-				_, then, err := g.Untyped().State(t.Context(), checkpoint.Key{Thread: "t1"}, 0)
+				_, then, err := g.Untyped().Thread("t1").State(t.Context(), 0)
 				if err != nil || !slices.Equal(then.Finished, p.Finished) {
 					t.Errorf("State returns %v, %v; want what Inspect returns", then.Finished, err)
 				}

@@ -66,7 +66,7 @@ func noThread(t *testing.T, g *graph.Graph[world], store checkpoint.Store) {
 	t.Helper()
 	_, err := graph.Inspect(ctx, store, checkpoint.Key{Thread: "t1"})
 	is(t, err, graph.ErrUnknownThread)
-	_, _, err = g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
+	_, _, err = g.Thread("t1").State(ctx, 0)
 	is(t, err, graph.ErrUnknownThread)
 	_, err = g.Resume(ctx, graph.Answers{}, t1)
 	is(t, err, graph.ErrUnknownThread)
@@ -156,7 +156,7 @@ func TestStoreFailures_AreReturned(t *testing.T) {
 				failed := map[string]error{}
 				_, failed["Inspect"] = graph.Inspect(ctx, store, checkpoint.Key{Thread: "t1"})
 				_, failed["Namespaces"] = graph.Namespaces(ctx, store, "t1")
-				_, _, failed["State"] = g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
+				_, _, failed["State"] = g.Thread("t1").State(ctx, 0)
 				_, failed["Invoke"] = g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t2", Durability: d})
 				_, failed["Resume"] = g.Resume(ctx, graph.Reply("1"), o)
 				store.bad = ""
@@ -288,7 +288,7 @@ func TestAsync_NewestCommitIsTheLastOne(t *testing.T) {
 	for turn := 1; turn <= 10; turn++ {
 		res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: graph.Async})
 		ended(t, graph.Done, res, err)
-		s, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
+		s, p, err := g.Thread("t1").State(ctx, 0)
 		if err != nil || p.Step != turn*steps || s.Log.Len() != turn*steps || p.Checkpoint != res.Checkpoint || p.Status != graph.Done {
 			t.Fatalf("turn %d: the newest commit is %+v with %d words, %v; the run ended at %d", turn, p, s.Log.Len(), err, res.Checkpoint)
 		}

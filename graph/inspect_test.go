@@ -35,11 +35,11 @@ func TestHistory_ListsEachCommit(t *testing.T) {
 		t.Errorf("the history is %q, want %q", got, want)
 	}
 	res := resume(t, g, graph.Reply("!"), graph.Done)
-	s, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 2)
+	s, p, err := g.Thread("t1").State(ctx, 2)
 	if err != nil || s.Log.Len() != 1 || p.Status != graph.Pending {
 		t.Errorf("commit 2 holds %v and is %q, %v", s.Log.Slice(), p.Status, err)
 	}
-	s, p, err = g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
+	s, p, err = g.Thread("t1").State(ctx, 0)
 	if err != nil || s.Log.Len() != res.State.Log.Len() || p.Status != graph.Done || p.Checkpoint != 3 {
 		t.Errorf("the head holds %v and is %q, %v", s.Log.Slice(), p.Status, err)
 	}
@@ -50,13 +50,13 @@ func TestThreads_ThatDoNotExist(t *testing.T) {
 	g := single(t, logs("a"), graph.Policy{}, cfg)
 	_, err := graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "none"})
 	is(t, err, graph.ErrUnknownThread)
-	_, _, err = g.State(ctx, checkpoint.Key{Thread: "none"}, 0)
+	_, _, err = g.Thread("none").State(ctx, 0)
 	is(t, err, graph.ErrUnknownThread)
 	for _, err := range graph.History(ctx, cfg.Store, checkpoint.Key{Thread: "none"}, checkpoint.Query{}) {
 		is(t, err, graph.ErrUnknownThread)
 	}
 	invoke(t, g, "t1", graph.Done)
-	_, _, err = g.State(ctx, checkpoint.Key{Thread: "t1"}, 99)
+	_, _, err = g.Thread("t1").State(ctx, 99)
 	is(t, err, graph.ErrUnknownThread, "99")
 	for p, err := range graph.Threads(ctx, cfg.Store, checkpoint.ThreadQuery{}) {
 		if err != nil || p.Thread != "t1" || p.Status != graph.Done {

@@ -63,7 +63,7 @@ func TestLease_RunOwnsItsThread(t *testing.T) {
 	is(t, err, checkpoint.ErrOwned, "first", "t1")
 	_, err = g.Patch(ctx, func(*world) error { return nil }, t1)
 	is(t, err, checkpoint.ErrOwned)
-	if _, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0); err != nil || p.Status != graph.Pending {
+	if _, p, err := g.Thread("t1").State(ctx, 0); err != nil || p.Status != graph.Pending {
 		t.Errorf("reading needs no lease: %q, %v", p.Status, err)
 	}
 	waits := make(chan error)

@@ -130,7 +130,7 @@ func TestReplay_OfARecoveredThread(t *testing.T) {
 			})
 			res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: durability})
 			ended(t, graph.Done, res, err)
-			got, err := g.Replay(ctx, "t1", 0, 0)
+			got, err := g.Thread("t1").Replay(ctx, 0, 0)
 			if err != nil || got.Divergence != nil || got.Steps+len(got.Skipped) == 0 {
 				t.Errorf("%v, %d commits were left: %d steps, skipped %v, %v, %v", durability, left, got.Steps, got.Skipped, got.Divergence, err)
 			}
@@ -167,12 +167,12 @@ func TestExit_RunCanBeReplayed(t *testing.T) {
 	ended(t, graph.Interrupted, res, err)
 	res, err = g.Resume(ctx, graph.Reply("1"), exit)
 	ended(t, graph.Done, res, err)
-	got, err := g.Replay(ctx, "t1", 0, 0)
+	got, err := g.Thread("t1").Replay(ctx, 0, 0)
 	if err != nil || got.Divergence != nil || got.Steps != 1 || fmt.Sprint(got.Skipped) != "[1]" {
 		t.Errorf("%d steps, skipped %v, %v, %v; want one, and the first skipped", got.Steps, got.Skipped, got.Divergence, err)
 	}
 	word = "new"
-	if got, err = three(t, cfg).Replay(ctx, "t1", 0, 0); err != nil || got.Divergence == nil || len(got.Divergence.Changes) != 1 {
+	if got, err = three(t, cfg).Thread("t1").Replay(ctx, 0, 0); err != nil || got.Divergence == nil || len(got.Divergence.Changes) != 1 {
 		t.Errorf("%v, %v; want that the log differs", got.Divergence, err)
 	}
 }

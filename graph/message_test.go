@@ -111,7 +111,7 @@ func TestDebug_ReportsTheHistory(t *testing.T) {
 		t.Errorf("Debug reports %d commits, other than History (-stored +debug):\n%s", len(debug), diff)
 	}
 	for _, p := range stored {
-		s, _, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, p.Checkpoint)
+		s, _, err := g.Thread("t1").State(ctx, p.Checkpoint)
 		is(t, err, nil)
 		want, _ := g.EncodeState(s)
 		got, err := g.EncodeState(*states[p.Checkpoint])

@@ -86,7 +86,7 @@ func TestMigrate_NewProgramContinuesAnOldThread(t *testing.T) {
 		t.Fatalf("got %v, %v", asked.Status, err)
 	}
 	g := newShop(t, store, graph.Config{Migrate: ordersMigrate})
-	if s, _, err := g.State(t.Context(), checkpoint.Key{Thread: "t1"}, 1); err != nil || s.Orders.Len() != 0 {
+	if s, _, err := g.Thread("t1").State(t.Context(), 1); err != nil || s.Orders.Len() != 0 {
 		t.Errorf("commit 1 has %v, %v", s.Orders, err)
 	}
 	res, err := g.Resume(t.Context(), graph.Answer(asked.Interrupts[0].ID, true), graph.RunOptions{Thread: "t1"})
@@ -194,7 +194,7 @@ func TestSealed_StoreIsAllAGraphNeeds(t *testing.T) {
 	if err != nil || res.Status != graph.Done || res.State.Total.Get() != 3 {
 		t.Errorf("it ends with %v, %v, %v", res.Status, res.State, err)
 	}
-	if s, _, err := g.State(t.Context(), checkpoint.Key{Thread: "t1"}, 0); err != nil || s.Total.Get() != 3 {
+	if s, _, err := g.Thread("t1").State(t.Context(), 0); err != nil || s.Total.Get() != 3 {
 		t.Errorf("the state is %v, %v", s, err)
 	}
 }

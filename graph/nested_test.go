@@ -199,7 +199,7 @@ func TestChildQuestion_HasItsNamespaceAndState(t *testing.T) {
 		t.Fatalf("got %v, want two questions", res.Interrupts)
 	}
 	for i, in := range res.Interrupts {
-		s, p, err := c.State(ctx, checkpoint.Key{Thread: "t1", Namespace: in.Namespace}, 0)
+		s, p, err := c.Thread("t1").In(in.Namespace).State(ctx, 0)
 		if want := []string{"ac1", "bc1"}[i]; err != nil || !slices.Equal(s.Path.Slice(), []string{want}) {
 			t.Errorf("the child in %q holds %v (%v), want %s", in.Namespace, s.Path.Slice(), err, want)
 		}
@@ -476,7 +476,7 @@ func TestChild_StateAndHistoryOfNestedOnes(t *testing.T) {
 	if err != nil || len(spaces) != 2 || spaces[1] != res.Interrupts[0].Namespace {
 		t.Fatalf("the namespaces are %q (%v), want that of mid and that of the question", spaces, err)
 	}
-	if s, p, err := leaf.State(ctx, checkpoint.Key{Thread: "t1", Namespace: spaces[1]}, 1); err != nil || s.Path.Len() != 0 || p.Source != checkpoint.Input {
+	if s, p, err := leaf.Thread("t1").In(spaces[1]).State(ctx, 1); err != nil || s.Path.Len() != 0 || p.Source != checkpoint.Input {
 		t.Errorf("the leaf began with %v, %v (%v)", s.Path.Slice(), p.Source, err)
 	}
 	resume(t, g, graph.Reply(true), graph.Done)
@@ -488,7 +488,7 @@ func TestChild_StateAndHistoryOfNestedOnes(t *testing.T) {
 				t.Fatalf("%+v, %v", p, err)
 			}
 		}
-		s, p, err := c.State(ctx, checkpoint.Key{Thread: "t1", Namespace: ns}, 0)
+		s, p, err := c.Thread("t1").In(ns).State(ctx, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -499,7 +499,7 @@ func TestChild_StateAndHistoryOfNestedOnes(t *testing.T) {
 	}
 	_, err = graph.Inspect(ctx, cfg.Store, checkpoint.Key{Thread: "t1", Namespace: "elsewhere"})
 	is(t, err, graph.ErrUnknownThread, `"t1"`, `"elsewhere"`)
-	_, _, err = leaf.State(ctx, checkpoint.Key{Thread: "t1", Namespace: spaces[1]}, 9)
+	_, _, err = leaf.Thread("t1").In(spaces[1]).State(ctx, 9)
 	is(t, err, graph.ErrUnknownThread, "commit 9")
 	_, err = graph.Namespaces(ctx, cfg.Store, "t2")
 	is(t, err, graph.ErrUnknownThread, `"t2"`)

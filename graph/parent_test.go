@@ -111,7 +111,7 @@ func TestParentCommand_ChildKeepsTheStepsBefore(t *testing.T) {
 	if err != nil || len(spaces) != 2 {
 		t.Fatalf("the namespaces are %q (%v)", spaces, err)
 	}
-	s, p, err := child.State(ctx, checkpoint.Key{Thread: "t1", Namespace: spaces[1]}, 0)
+	s, p, err := child.Thread("t1").In(spaces[1]).State(ctx, 0)
 	if err != nil || strings.Join(s.Path.Slice(), " ") != "c1" || p.Status != graph.Done {
 		t.Errorf("the child ended with %v, %v, %v; want the first step's writes alone", s.Path, p.Status, err)
 	}

@@ -107,7 +107,7 @@ func TestRuns_TwoOnOneThreadDoNotForkIt(t *testing.T) {
 	logged(t, ended(t, graph.Done, res, err), "winner b")
 	close(goOn)
 	is(t, <-lost, checkpoint.ErrConflict, "t1")
-	s, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
+	s, p, err := g.Thread("t1").State(ctx, 0)
 	if err != nil || strings.Join(s.Log.Slice(), " ") != "winner b" || p.Checkpoint != res.Checkpoint {
 		t.Errorf("the thread holds %v at commit %d, %v", s.Log.Slice(), p.Checkpoint, err)
 	}
@@ -279,7 +279,7 @@ func TestExpire_WholeThreadAfterItsLastCommit(t *testing.T) {
 		invoke(t, g, "t1", graph.Done)
 		now = now.Add(50 * time.Minute) // each commit begins the hour anew
 	}
-	if s, _, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0); err != nil || s.Log.Len() != 9 {
+	if s, _, err := g.Thread("t1").State(ctx, 0); err != nil || s.Log.Len() != 9 {
 		t.Errorf("the thread holds %v, %v", s.Log.Slice(), err)
 	}
 	now = now.Add(10 * time.Minute)

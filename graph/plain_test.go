@@ -47,7 +47,7 @@ func TestPlain_TakesAndReturnsJSON(t *testing.T) {
 	if string(res.State) != patched || res.Status != graph.Interrupted {
 		t.Errorf("after Patch: %s, %v", res.State, res.Status)
 	}
-	if s, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0); err != nil || string(s) != patched || p.Source != checkpoint.Update {
+	if s, p, err := g.Thread("t1").State(ctx, 0); err != nil || string(s) != patched || p.Source != checkpoint.Update {
 		t.Errorf("State: %s at a commit by %s, %v", s, p.Source, err)
 	}
 	res, err = g.Resume(ctx, graph.Reply(true), t1)
@@ -55,7 +55,7 @@ func TestPlain_TakesAndReturnsJSON(t *testing.T) {
 	if err != nil || res.Status != graph.Done || string(res.State) != end {
 		t.Errorf("Resume: %v, %v, state %s, want %s", res.Status, err, res.State, end)
 	}
-	if d, err := g.Diff(ctx, checkpoint.Key{Thread: "t1"}, 1, res.Checkpoint); err != nil || len(d.Changes) != 3 {
+	if d, err := g.Thread("t1").Diff(ctx, 1, res.Checkpoint); err != nil || len(d.Changes) != 3 {
 		t.Errorf("Diff: %v, %v", d.Changes, err)
 	}
 }

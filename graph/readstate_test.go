@@ -38,7 +38,7 @@ func TestStoredReader_EveryCommit(t *testing.T) {
 	r := graph.StoredReader{Store: cfg.Store}
 	parts := 0
 	for at := uint64(1); at <= 9; at++ {
-		s, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, at)
+		s, p, err := g.Thread("t1").State(ctx, at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestStoredReader_EveryCommit(t *testing.T) {
 	if parts == 0 {
 		t.Error("no value was stored in parts, so the test shows nothing")
 	}
-	want, err := g.Diff(ctx, checkpoint.Key{Thread: "t1"}, 2, 9)
+	want, err := g.Thread("t1").Diff(ctx, 2, 9)
 	if err != nil {
 		t.Fatal(err)
 	}

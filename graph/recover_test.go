@@ -88,7 +88,7 @@ func TestRun_RecoversAStoreThatLostItsTail(t *testing.T) {
 			g := losing(t, f, left, beside)
 			res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: durability})
 			logged(t, ended(t, graph.Done, res, err), "n1 n2 n3 n4 n5 n6")
-			s, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
+			s, p, err := g.Thread("t1").State(ctx, 0)
 			if err != nil || strings.Join(s.Log.Slice(), " ") != "n1 n2 n3 n4 n5 n6" || s.Seen.Len() != 6 || p.Status != graph.Done {
 				t.Errorf("%d commits were left: stored is %v, %q, %v", left, s, p.Status, err)
 			}

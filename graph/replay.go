@@ -68,7 +68,7 @@ func orNothing(value json.RawMessage) string {
 	return string(value)
 }
 
-// Replay runs the recorded steps of a thread again with this graph, each from the state
+// Replay runs the recorded steps of the thread again with this graph, each from the state
 // in which it began, and returns the first one that comes out otherwise: the way to see
 // what new code would have made of old threads. Nothing is written; the thread is
 // copied to memory first.
@@ -80,9 +80,10 @@ func orNothing(value json.RawMessage) string {
 // in Once and Call, or replay with stubs.
 //
 // from and to bound the commits, both included; 0 means all.
-func (g *Graph[S]) Replay(ctx context.Context, thread string, from, to uint64) (Replayed, error) {
+func (t StoredThread[S]) Replay(ctx context.Context, from, to uint64) (Replayed, error) {
 	var done Replayed
-	store, err := g.p.requireStore()
+	thread := t.key.Thread
+	store, err := t.p.requireStore()
 	if err != nil {
 		return done, err
 	}
@@ -98,7 +99,7 @@ func (g *Graph[S]) Replay(ctx context.Context, thread string, from, to uint64) (
 	if err != nil {
 		return done, err
 	}
-	p := *g.p
+	p := *t.p
 	p.cfg.Store, p.cfg.Cache, p.breaks = scratch, nil, false
 	for _, point := range points {
 		follows, err := followsTurn(ctx, scratch, point)

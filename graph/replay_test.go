@@ -81,7 +81,7 @@ func TestReplay_SameCodeGivesTheSameResult(t *testing.T) {
 	g := lived(t, cfg, &ran)
 	before := tree(t, cfg)
 	for range 2 {
-		got, err := g.Replay(ctx, "t1", 0, 0)
+		got, err := g.Thread("t1").Replay(ctx, 0, 0)
 		if err != nil || got.Divergence != nil || got.Steps != 6 {
 			t.Fatalf("replayed %d steps, %v, %v; want 6 without divergence", got.Steps, got.Divergence, err)
 		}
@@ -111,7 +111,7 @@ func TestReplay_ReportsTheFirstDivergence(t *testing.T) {
 			cfg.Trace = true
 			lived(t, cfg, &ran)
 			g := recorded(t, cfg, &ran, c.now)
-			got, err := g.Replay(ctx, "t1", 0, 0)
+			got, err := g.Thread("t1").Replay(ctx, 0, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,14 +130,14 @@ func TestReplay_NamesWhatIsGone(t *testing.T) {
 	chainOf(t, &ran, cfg, "a", "b", "c")
 	g := chainOf(t, &ran, cfg, "a", "b", "c")
 	invoke(t, g, "t1", graph.Done)
-	got, err := chainOf(t, &ran, cfg, "a", "c").Replay(ctx, "t1", 0, 0)
+	got, err := chainOf(t, &ran, cfg, "a", "c").Thread("t1").Replay(ctx, 0, 0)
 	if err != nil || got.Divergence == nil {
 		t.Fatalf("%v, %v", got.Divergence, err)
 	}
 	if text := got.Divergence.String(); !strings.Contains(text, "due after it were [b] and are [c]") {
 		t.Errorf("the divergence is %s", text)
 	}
-	got, err = chainOf(t, &ran, cfg, "a", "c").Replay(ctx, "t1", 3, 3)
+	got, err = chainOf(t, &ran, cfg, "a", "c").Thread("t1").Replay(ctx, 3, 3)
 	if err != nil || got.Divergence == nil {
 		t.Fatalf("%v, %v", got.Divergence, err)
 	}
@@ -149,18 +149,18 @@ func TestReplay_NamesWhatHasNoTrace(t *testing.T) {
 	var ran counter
 	cfg := stored()
 	g := lived(t, cfg, &ran)
-	got, err := g.Replay(ctx, "t1", 0, 0)
+	got, err := g.Thread("t1").Replay(ctx, 0, 0)
 	if err != nil || got.Divergence == nil {
 		t.Fatalf("%v, %v", got.Divergence, err)
 	}
 	is(t, got.Divergence.Err, graph.ErrReplay, `"k"`)
 	ran.want(t, "k", 2)
 	g = build(t, parallel(map[string]graph.Node[world]{"a": asks("a", &ran, "x")}), stored())
-	_, err = g.Replay(ctx, "none", 0, 0)
+	_, err = g.Thread("none").Replay(ctx, 0, 0)
 	is(t, err, graph.ErrUnknownThread)
 	res := invoke(t, g, "t1", graph.Interrupted)
 	ended(t, graph.Done, resume(t, g, graph.Answer(idOf(t, res, "x"), "1"), graph.Done), nil)
-	got, err = g.Replay(ctx, "t1", 0, 0)
+	got, err = g.Thread("t1").Replay(ctx, 0, 0)
 	if err != nil || got.Divergence == nil || len(got.Divergence.Asked) != 1 {
 		t.Errorf("%v, %v; want that x is asked", got.Divergence, err)
 	}
@@ -190,7 +190,7 @@ func TestReplay_EachBranchHasItsOwnRecord(t *testing.T) {
 	res, err := g.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", At: 1})
 	ended(t, graph.Interrupted, res, err)
 	resume(t, g, graph.Reply("two"), graph.Done)
-	done, err := g.Replay(ctx, "t1", 0, 0)
+	done, err := g.Thread("t1").Replay(ctx, 0, 0)
 	if err != nil || done.Divergence != nil || done.Steps == 0 {
 		t.Errorf("got %d steps and %v, %v; want all as recorded", done.Steps, done.Divergence, err)
 	}

@@ -200,7 +200,7 @@ func TestResumeAtACommitOfAChild_CanBeReplayed(t *testing.T) {
 				ended(t, graph.Interrupted, res, err)
 				resume(t, j.Graph, graph.Reply("b2"), graph.Done)
 				for _, step := range []uint64{3, 6} {
-					done, err := j.Replay(ctx, "t1", step, step)
+					done, err := j.Thread("t1").Replay(ctx, step, step)
 					if err != nil || done.Divergence != nil || done.Steps != 1 {
 						t.Errorf("the replay of commit %d returns %v, %+v (%v)", step, done.Divergence, done, err)
 					}
@@ -241,7 +241,7 @@ func TestDiff_OfASubgraph(t *testing.T) {
 	res, err := j.Resume(ctx, graph.Answers{}, j.at(3))
 	ended(t, graph.Interrupted, res, err)
 	resume(t, j.Graph, graph.Reply("b2"), graph.Done)
-	d, err := j.child.Diff(ctx, checkpoint.Key{Thread: "t1", Namespace: j.ns}, 4, 7)
+	d, err := j.child.Thread("t1").In(j.ns).Diff(ctx, 4, 7)
 	if err != nil || d.Base != 3 || len(d.Changes) != 1 || len(d.Changes[0].Writers) != 1 || d.Changes[0].Writers[0].Node != "b" {
 		t.Errorf("the difference is %+v (%v), want that b wrote the path since commit 3", d, err)
 	}
@@ -253,7 +253,7 @@ func TestDiff_OfASubgraph(t *testing.T) {
 		from, to uint64
 		edits    int
 	}{{1, 3, 0}, {8, 9, 1}} { // commits 2 and 3 of the root have answers beside them
-		d, err := j.child.Diff(ctx, checkpoint.Key{Thread: "t1", Namespace: j.ns}, at.from, at.to)
+		d, err := j.child.Thread("t1").In(j.ns).Diff(ctx, at.from, at.to)
 		if err != nil || len(d.Decisions) != at.edits {
 			t.Errorf("from %d to %d: decided was %+v (%v), want %d edits", at.from, at.to, d.Decisions, err, at.edits)
 		}

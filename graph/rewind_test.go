@@ -173,7 +173,7 @@ func TestResumeAtACommitOfAChild_RunsTheChildFromThere(t *testing.T) {
 		logged(t, res, "p1 "+deep("s1 A=a3 B=b3 s2")+fmt.Sprintf(" z%d", j.ran.of("z")))
 		j.ran.want(t, "s1", 1)
 
-		s, p, err := j.child.State(ctx, checkpoint.Key{Thread: "t1", Namespace: j.ns}, before.Checkpoint) // the old branch stays
+		s, p, err := j.child.Thread("t1").In(j.ns).State(ctx, before.Checkpoint) // the old branch stays
 		if err != nil || p.Step != before.Step || !strings.HasPrefix(strings.Join(s.Path.Slice(), " "), "s1 A=a1") {
 			t.Errorf("commit %d of the subgraph is now %v %q (%v)", before.Checkpoint, p, s.Path.Slice(), err)
 		}
@@ -204,7 +204,7 @@ func TestPatchAtACommitOfAChild_MakesQuestionsStale(t *testing.T) {
 			}
 			_, err = j.Resume(ctx, graph.Answer(in.ID, "stale"), t1)
 			is(t, err, graph.ErrUnknownQuestion, in.ID)
-			for d, err := range j.Decisions(ctx, "t1") {
+			for d, err := range j.Thread("t1").Decisions(ctx) {
 				if err != nil || d.Type == graph.DecisionDiscard && d.Branch == 0 {
 					t.Errorf("the decision %+v names no branch (%v)", d, err)
 				}

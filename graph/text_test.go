@@ -169,7 +169,7 @@ func TestText_InputNotUTF8(t *testing.T) {
 			if store == nil {
 				continue
 			}
-			if _, _, err := g.State(ctx, checkpoint.Key{Thread: run.Thread}, 0); !errors.Is(err, graph.ErrUnknownThread) {
+			if _, _, err := g.Thread(run.Thread).State(ctx, 0); !errors.Is(err, graph.ErrUnknownThread) {
 				t.Errorf("%s: got %v, want no thread", name, err)
 			}
 			_, err = g.Edit(ctx, [][]graph.Edit[texts]{{{As: graph.Start, Do: func(s *texts) (graph.Command, error) { c.write(s); return graph.Command{}, nil }}}}, run)

@@ -62,7 +62,7 @@ func TestRuns_OfConcurrentOnesOnAThreadOneWins(t *testing.T) {
 	for _, err := range errs[:runs-1] {
 		is(t, err, checkpoint.ErrConflict, "t1")
 	}
-	s, p, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
+	s, p, err := g.Thread("t1").State(ctx, 0)
 	if got := strings.Join(s.Log.Slice(), " "); err != nil || errs[runs-1] != nil || got != "h" || p.Status != graph.Done {
 		t.Errorf("the run that began last ended with %v, and the thread holds %q, %v; want h alone", errs[runs-1], got, err)
 	}
@@ -141,7 +141,7 @@ func TestRun_NeedsAStoreForAThread(t *testing.T) {
 			_, invoked := g.Invoke(ctx, world{}, run)
 			_, resumed := g.Resume(ctx, graph.Answers{}, run)
 			_, waited := g.Start(ctx, world{}, run).Wait()
-			_, _, read := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0)
+			_, _, read := g.Thread("t1").State(ctx, 0)
 			for _, err := range []error{invoked, resumed, waited, read} {
 				is(t, err, want)
 			}

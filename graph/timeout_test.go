@@ -257,7 +257,7 @@ func TestCancel_WaitsForAWriteUnderWay(t *testing.T) {
 			if err == nil || errors.Is(err, graph.ErrAbandoned) && commits {
 				t.Errorf("writes that take %v: got %v, want the cause, when the write is done", takes, err)
 			}
-			s, _, _ := build(t, b, cfg).State(ctx, checkpoint.Key{Thread: "t1"}, 0)
+			s, _, _ := build(t, b, cfg).Thread("t1").State(ctx, 0)
 			if got := s.Log.Len() == 1; got != commits {
 				t.Errorf("writes that take %v: the step is stored: %v, want %v", takes, got, commits)
 			}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/state"
@@ -32,11 +31,7 @@ type Untyped interface {
 	UpdateAndResume(ctx context.Context, e UntypedEdit, a Answers, o RunOptions) (Result[json.RawMessage], error)
 	StartUpdateAndResume(ctx context.Context, e UntypedEdit, a Answers, o RunOptions) *Handle[json.RawMessage]
 
-	State(ctx context.Context, key checkpoint.Key, at uint64) (json.RawMessage, CommitInfo, error)
-	States(ctx context.Context, key checkpoint.Key, q checkpoint.Query) iter.Seq2[StoredState[json.RawMessage], error]
-	Diff(ctx context.Context, key checkpoint.Key, from, to uint64) (Difference, error)
-	Decisions(ctx context.Context, thread string) iter.Seq2[DecisionRecord, error]
-	Replay(ctx context.Context, thread string, from, to uint64) (Replayed, error)
+	Thread(thread string) StoredThread[json.RawMessage]
 
 	// Plan, RunTask and Commit drive a run from outside, a call at a time, each from any process
 	// with the graph and its store: Plan returns the step that is due, RunTask runs one of its
@@ -67,7 +62,6 @@ type Untyped interface {
 	Release(ctx context.Context, id StepID) error
 
 	Draw(depth int) Drawing
-	DrawRun(ctx context.Context, thread string, at uint64, depth int) (Drawing, error)
 }
 
 // UntypedEdit is an [Edit] as JSON.
@@ -179,27 +173,10 @@ func (g untyped[S]) Channels() map[string]state.Channel {
 	return all
 }
 
-func (g untyped[S]) State(ctx context.Context, key checkpoint.Key, at uint64) (json.RawMessage, CommitInfo, error) {
-	s, p, err := g.Graph.State(ctx, key, at)
-	if err != nil {
-		return nil, p, err
-	}
-	data, err := g.EncodeState(s)
-	return data, p, err
-}
-
-func (g untyped[S]) States(ctx context.Context, key checkpoint.Key, q checkpoint.Query) iter.Seq2[StoredState[json.RawMessage], error] {
-	return func(yield func(StoredState[json.RawMessage], error) bool) {
-		for s, err := range g.Graph.States(ctx, key, q) {
-			untyped := StoredState[json.RawMessage]{CommitInfo: s.CommitInfo}
-			if err == nil {
-				untyped.State, err = g.EncodeState(s.State)
-			}
-			if !yield(untyped, err) {
-				return
-			}
-		}
-	}
+func (g untyped[S]) Thread(thread string) StoredThread[json.RawMessage] {
+	return StoredThread[json.RawMessage]{g.p, checkpoint.Key{Thread: thread}, func(v state.View) (json.RawMessage, error) {
+		return g.EncodeState(*v.State.(*S))
+	}}
 }
 
 // write writes fields given as JSON to the state.

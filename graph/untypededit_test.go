@@ -72,7 +72,7 @@ func TestUntypedEdit_RefusesWhatDoesNotFit(t *testing.T) {
 			is(t, err, nil)
 			_, err = g.Edit(ctx, [][]graph.UntypedEdit{{e}}, t1)
 			is(t, err, graph.ErrEdit)
-			if _, p, _ := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0); p.Checkpoint != before.Checkpoint {
+			if _, p, _ := g.Thread("t1").State(ctx, 0); p.Checkpoint != before.Checkpoint {
 				t.Errorf("the edit was refused and the thread is at commit %d, want %d", p.Checkpoint, before.Checkpoint)
 			}
 		})
@@ -117,9 +117,8 @@ func TestStates_AreThoseOfTheHistory(t *testing.T) {
 	g := build(t, b, cfg)
 	_, err := g.Invoke(ctx, world{}, t1)
 	is(t, err, nil)
-	key := checkpoint.Key{Thread: "t1"}
 	n := uint64(71)
-	for s, err := range g.Untyped().States(ctx, key, checkpoint.Query{}) {
+	for s, err := range g.Untyped().Thread("t1").States(ctx, checkpoint.Query{}) {
 		is(t, err, nil)
 		if got := len(logOf(t, s.State)); s.Checkpoint != n || got != int(n)-1 {
 			t.Fatalf("got commit %d with a log of %d, want %d with %d", s.Checkpoint, got, n, n-1)
@@ -130,7 +129,7 @@ func TestStates_AreThoseOfTheHistory(t *testing.T) {
 		t.Errorf("%d commits are missing", n)
 	}
 	n = 0
-	for s, err := range g.States(ctx, key, checkpoint.Query{Before: 10, Limit: 3}) {
+	for s, err := range g.Thread("t1").States(ctx, checkpoint.Query{Before: 10, Limit: 3}) {
 		is(t, err, nil)
 		if n++; s.Checkpoint != 10-n || s.State.Log.Len() != int(9-n) {
 			t.Errorf("got commit %d with a log of %d as number %d of the page", s.Checkpoint, s.State.Log.Len(), n)
@@ -139,10 +138,10 @@ func TestStates_AreThoseOfTheHistory(t *testing.T) {
 	if n != 3 {
 		t.Errorf("the page has %d commits, want 3", n)
 	}
-	for _, err := range g.States(ctx, checkpoint.Key{Thread: "t2"}, checkpoint.Query{}) {
+	for _, err := range g.Thread("t2").States(ctx, checkpoint.Query{}) {
 		is(t, err, graph.ErrUnknownThread)
 	}
-	for range g.States(ctx, key, checkpoint.Query{}) {
+	for range g.Thread("t1").States(ctx, checkpoint.Query{}) {
 		break // the reader may leave
 	}
 }

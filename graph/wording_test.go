@@ -56,9 +56,9 @@ func TestErrors_NameWhatIsMissingAndWhere(t *testing.T) {
 		kind error
 		text string
 	}{
-		"commit":    {second(g.State(ctx, checkpoint.Key{Thread: "t1"}, 9)), graph.ErrUnknownThread, `no such commit: thread "t1" has no commit 9`},
-		"namespace": {second(g.State(ctx, checkpoint.Key{Thread: "t1", Namespace: "x"}, 0)), graph.ErrUnknownThread, `no such namespace: thread "t1", namespace "x"`},
-		"thread":    {second(g.State(ctx, checkpoint.Key{Thread: "t2"}, 0)), graph.ErrUnknownThread, `no such thread: "t2"`},
+		"commit":    {second(g.Thread("t1").State(ctx, 9)), graph.ErrUnknownThread, `no such commit: thread "t1" has no commit 9`},
+		"namespace": {second(g.Thread("t1").In("x").State(ctx, 0)), graph.ErrUnknownThread, `no such namespace: thread "t1", namespace "x"`},
+		"thread":    {second(g.Thread("t2").State(ctx, 0)), graph.ErrUnknownThread, `no such thread: "t2"`},
 		"patch":     {edit("", func(*world) (graph.Command, error) { return fail() }), errBoom, `graph "polite": an edit: step`},
 		"end":       {edit(graph.End, func(*world) (graph.Command, error) { return fail() }), errBoom, `graph "polite": an edit: step`},
 		"edit":      {edit("unknown", nil), graph.ErrEdit, `graph "polite": thread "t1": graph: bad edit: "unknown" is not a node`},

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 )
 
@@ -38,10 +37,10 @@ func TestZeroGraph_IsNotCompiled(t *testing.T) {
 		"UpdateAndResume": func() error { _, err := g.UpdateAndResume(ctx, graph.Edit[world]{}, graph.Answers{}, t1); return err },
 		"Call":            func() error { _, err := g.Call(ctx, world{}); return err },
 		"Go":              func() error { _, err := g.Go(ctx, world{}).Wait(ctx); return err },
-		"State":           func() error { _, _, err := g.State(ctx, checkpoint.Key{Thread: "t1"}, 0); return err },
-		"Diff":            func() error { _, err := g.Diff(ctx, checkpoint.Key{Thread: "t1"}, 1, 2); return err },
-		"Replay":          func() error { _, err := g.Replay(ctx, "t1", 0, 0); return err },
-		"DrawRun":         func() error { _, err := g.DrawRun(ctx, "t1", 0, 0); return err },
+		"Thread.State":    func() error { _, _, err := g.Thread("t1").State(ctx, 0); return err },
+		"Thread.Diff":     func() error { _, err := g.Thread("t1").Diff(ctx, 1, 2); return err },
+		"Thread.Replay":   func() error { _, err := g.Thread("t1").Replay(ctx, 0, 0); return err },
+		"Thread.Draw":     func() error { _, err := g.Thread("t1").Draw(ctx, 0, 0); return err },
 		"ClearCache":      func() error { return g.ClearCache(ctx) },
 		"InputHash":       func() error { _, err := g.InputHash(world{}); return err },
 		"EncodeState":     func() error { _, err := g.EncodeState(world{}); return err },
@@ -50,7 +49,7 @@ func TestZeroGraph_IsNotCompiled(t *testing.T) {
 		"Untyped.Resume":  func() error { _, err := p.Resume(ctx, graph.Answers{}, t1); return err },
 		"Untyped.Start":   func() error { _, err := p.Start(ctx, raw, t1).Wait(); return err },
 		"Untyped.Patch":   func() error { _, err := p.Patch(ctx, raw, t1); return err },
-		"Untyped.State":   func() error { _, _, err := p.State(ctx, checkpoint.Key{Thread: "t1"}, 0); return err },
+		"Untyped.State":   func() error { _, _, err := p.Thread("t1").State(ctx, 0); return err },
 		"Untyped.Hash":    func() error { _, err := p.InputHash(raw); return err },
 		"a Handle's Drain": func() error {
 			l := g.Start(ctx, world{}, t1)

@@ -185,15 +185,15 @@ func (s *Server) outcome(ctx context.Context, r queue.Run) (json.RawMessage, err
 // newestOf returns the newest state that a run has committed, or that of its thread if it has
 // committed none.
 func (s *Server) newestOf(ctx context.Context, g graph.Untyped, r queue.Run) (json.RawMessage, graph.CommitInfo, error) {
-	key := checkpoint.Key{Thread: r.Thread}
-	state, info, err := g.State(ctx, key, 0)
+	thread := g.Thread(r.Thread)
+	state, info, err := thread.State(ctx, 0)
 	if errors.Is(err, graph.ErrUnknownThread) {
 		return nil, info, nil
 	}
 	if err != nil || info.Run == r.ID {
 		return state, info, err
 	}
-	for own, err := range g.States(ctx, key, checkpoint.Query{Limit: 1, Where: map[string]string{"run": r.ID}}) {
+	for own, err := range thread.States(ctx, checkpoint.Query{Limit: 1, Where: map[string]string{"run": r.ID}}) {
 		return own.State, own.CommitInfo, err
 	}
 	return state, info, nil

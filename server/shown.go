@@ -45,7 +45,7 @@ func (t shownThread) commit(ctx context.Context, number uint64) (wire.Snapshot, 
 	if g == nil {
 		return wire.Snapshot{}, wire.Errorf(wire.CodeGraphNotFound, "Graph %.100q not found", t.graphID)
 	}
-	state, info, err := g.State(ctx, checkpoint.Key{Thread: t.thread}, number)
+	state, info, err := g.Thread(t.thread).State(ctx, number)
 	return wire.Snapshot{Info: info, State: state}, err
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
 )
@@ -75,7 +74,7 @@ func (f *follower) pass(ev graph.Event) bool {
 	if ev.Mode != graph.Checkpoints || ev.Namespace != "" || !f.takes(graph.Values, "") {
 		return true
 	}
-	state, _, err := f.run.client.State(f.run.ctx, checkpoint.Key{Thread: f.run.o.Thread}, ev.Checkpoint)
+	state, _, err := f.run.client.Thread(f.run.o.Thread).State(f.run.ctx, ev.Checkpoint)
 	if err != nil { // it was pruned; a later one follows
 		return true
 	}

@@ -183,7 +183,7 @@ func (r *run) result(e *end, open []graph.Interrupt) graph.Result[json.RawMessag
 		Steps: e.Steps, Checkpoint: e.Checkpoint}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), stopTime)
 	defer cancel()
-	state, at, err := r.client.State(ctx, checkpoint.Key{Thread: r.o.Thread}, 0)
+	state, at, err := r.client.Thread(r.o.Thread).State(ctx, 0)
 	if err != nil {
 		return res
 	}

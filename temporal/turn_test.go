@@ -169,7 +169,7 @@ func TestUpdates_AnswerAndEdit(t *testing.T) {
 			t.Errorf("update %d: %v, want it done", i, err)
 		}
 	}
-	s, at, err := g.State(t.Context(), checkpoint.Key{Thread: "t1"}, 0)
+	s, at, err := g.Thread("t1").State(t.Context(), 0)
 	if err != nil || at.Status != graph.Done || s.N.Get() != 4 || s.Log.Len() != 1 {
 		t.Errorf("the thread is %q with %d and the log %v, %v; want done with 4 and one edit", at.Status, s.N.Get(), s.Log.Slice(), err)
 	}

@@ -117,7 +117,7 @@ func TestFailover_RunRecovers(t *testing.T) {
 						t.Errorf("rule: a live run repeats nothing\n got: %s ran %d times", name, ran[name])
 					}
 				}
-				d, _, err := g.State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
+				d, _, err := g.Thread("t").State(t.Context(), 0)
 				if err != nil || !slices.Equal(d.Log.Slice(), want(n)) {
 					t.Errorf("rule: what it stored is what it has\n got: %q, %v", d.Log.Slice(), err)
 				}
@@ -163,7 +163,7 @@ func TestFailover_IdleThreadIsAnEarlierOne(t *testing.T) {
 		t.Fatalf("the run was to be cancelled: %v", err)
 	}
 	p.failOver()
-	d, point, err := g.State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
+	d, point, err := g.Thread("t").State(t.Context(), 0)
 	if err != nil || !slices.Equal(d.Log.Slice(), want(3)) && !slices.Equal(d.Log.Slice(), want(2)) || point.Status != graph.Pending {
 		t.Fatalf("rule: after a failover a thread is as it was, whole\n got: %q %q, %v", d.Log.Slice(), point.Status, err)
 	}

@@ -79,7 +79,7 @@ func TestAnswer_OfAnotherBranchIsRefused(t *testing.T) {
 
 func TestHistory_HasTheReasonOfARoute(t *testing.T) {
 	g, _, _ := begin(t)
-	_, p, err := g.State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
+	_, p, err := g.Thread("t").State(t.Context(), 0)
 	if err != nil || p.Ran[0].Node != "choose" || p.Ran[0].Ways[0].Why != "150 € is more than 100 €" {
 		t.Errorf("got %v, %v", p.Ran, err)
 	}

@@ -378,7 +378,7 @@ nodes:
   search: {set: {}, next: write}
   style: {set: {}, next: write}
 `)
-	if a, b := f.Mermaid(), written.Mermaid(); a != b {
+	if a, b := f.Draw(0).Mermaid(), written.Draw(0).Mermaid(); a != b {
 		t.Errorf("derived edges draw\n%s\nwritten ones\n%s", a, b)
 	}
 }

@@ -178,7 +178,7 @@ func (r *testRun) run(ctx context.Context) {
 			r.out.fail(a.at, "WF904", "no open question of %s accepts this answer", a.name)
 		}
 	}
-	if rec, _, err := r.State(ctx, checkpoint.Key{Thread: "test"}, 0); err == nil && r.res.Status == graph.Failed {
+	if rec, _, err := r.Thread("test").State(ctx, 0); err == nil && r.res.Status == graph.Failed {
 		r.last.State, r.res.Output = rec, r.Output(&rec) // what was stored before it failed
 	}
 	for _, n := range slices.Sorted(maps.Keys(steps)) {

@@ -164,7 +164,7 @@ func TestSecret_NeverLeaks(t *testing.T) {
 				data, _ := json.Marshal(p)
 				fmt.Fprintf(&out, "%s %v\n", data, err)
 			}
-			fmt.Fprintln(&out, g.Mermaid(), g.Draw(3).DOT())
+			fmt.Fprintln(&out, g.Draw(0).Mermaid(), g.Draw(3).DOT())
 			if err := store.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -78,7 +78,7 @@ func (g graphs) state(ctx context.Context, p graph.CommitInfo) (json.RawMessage,
 }
 
 func encoded[S any](ctx context.Context, g *graph.Graph[S], p graph.CommitInfo) (json.RawMessage, error) {
-	s, _, err := g.State(ctx, checkpoint.Key{Thread: p.Thread, Namespace: p.Namespace}, p.Checkpoint)
+	s, _, err := g.Thread(p.Thread).In(p.Namespace).State(ctx, p.Checkpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func read(ctx context.Context, store checkpoint.Store, thread string) (t storedT
 			}
 		}
 	}
-	d, err := g.root.Diff(ctx, checkpoint.Key{Thread: thread}, first, p.Checkpoint)
+	d, err := g.root.Thread(thread).Diff(ctx, first, p.Checkpoint)
 	if err != nil {
 		return t, fmt.Errorf("diff of %d and %d: %w", first, p.Checkpoint, err)
 	}
@@ -156,7 +156,7 @@ func finish(ctx context.Context, store checkpoint.Store, thread string) (a after
 			return a, err
 		}
 		if p.Status == graph.Done {
-			s, _, err := g.root.State(ctx, checkpoint.Key{Thread: thread}, 0)
+			s, _, err := g.root.Thread(thread).State(ctx, 0)
 			if err == nil {
 				a.State, err = g.root.EncodeState(s)
 			}

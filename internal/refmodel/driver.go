@@ -180,7 +180,7 @@ func sent[T any](v T) (arrived T) {
 
 // outcome returns how a run ended.
 func (d *Driver) outcome(plan graph.Plan, err error) Outcome {
-	s, _, readErr := d.engine.Graph.State(d.ctx, checkpoint.Key{Thread: d.engine.Thread}, 0)
+	s, _, readErr := d.engine.Graph.Thread(d.engine.Thread).State(d.ctx, 0)
 	if readErr != nil {
 		panic(fmt.Sprint("refmodel: ", err, "; ", readErr))
 	}

@@ -159,7 +159,7 @@ func (e *Engine) History() (lines []string) {
 		if err != nil {
 			return append(lines, err.Error())
 		}
-		s, _, err := e.Graph.State(e.ctx, checkpoint.Key{Thread: e.Thread}, p.Checkpoint)
+		s, _, err := e.Graph.Thread(e.Thread).State(e.ctx, p.Checkpoint)
 		if err != nil {
 			return append(lines, err.Error())
 		}

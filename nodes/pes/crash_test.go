@@ -105,7 +105,7 @@ func (st scenario) run(store checkpoint.Store, n int) (string, pes.State, error)
 		if err != nil {
 			return "", pes.State{}, err
 		}
-		s, p, err := g.State(context.Background(), checkpoint.Key{Thread: "t"}, 0)
+		s, p, err := g.Thread("t").State(context.Background(), 0)
 		if errors.Is(err, graph.ErrUnknownThread) {
 			id = "the first" // the ids of all tasks come from it
 		}

@@ -53,7 +53,7 @@ func TestModel_PlansExecutesAndSynthesises(t *testing.T) {
 		}
 	}
 	same(t, "streamed", streamed, "Take the second.")
-	s, _, err := g.State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
+	s, _, err := g.Thread("t").State(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

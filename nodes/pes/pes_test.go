@@ -151,7 +151,7 @@ func TestMessages_OfUserAndAgentAreStored(t *testing.T) {
 	var d doer
 	store := &checkpoint.Memory{}
 	say(t, compile(t, pes.Config{Execute: d.do}, store), "one")
-	s, _, err := compile(t, pes.Config{Execute: d.do}, store).State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
+	s, _, err := compile(t, pes.Config{Execute: d.do}, store).Thread("t").State(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestMessages_OfUserAndAgentAreStored(t *testing.T) {
 	if _, err := compile(t, broken, store).Invoke(t.Context(), pes.Input("two"), run); err == nil {
 		t.Fatal("a run without an answer succeeds")
 	}
-	if s, _, _ = compile(t, broken, store).State(t.Context(), checkpoint.Key{Thread: "t"}, 0); s.Messages.Len() != 3 {
+	if s, _, _ = compile(t, broken, store).Thread("t").State(t.Context(), 0); s.Messages.Len() != 3 {
 		t.Errorf("got %d messages after a failure, want that of the user", s.Messages.Len())
 	}
 	res, err := compile(t, pes.Config{Execute: d.do}, store).Resume(t.Context(), graph.Answers{}, run)
@@ -310,7 +310,7 @@ func TestPlan_ReclaimsItemsAndReportsCycles(t *testing.T) {
 	p := &planner{plans: []pes.Plan{items("a", "b", "c<a,b"), items("b", "c<a,b")}}
 	cutOff(t, p, &d, store)
 	g := compile(t, pes.Config{Plan: p.plan, Execute: d.do}, store)
-	now, _, err := g.State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
+	now, _, err := g.Thread("t").State(t.Context(), 0)
 	if err != nil || !strings.Contains(statusText(&now), "b=in_progress c=pending") {
 		t.Fatalf("got %s, %v", statusText(&now), err)
 	}

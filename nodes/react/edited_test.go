@@ -61,7 +61,7 @@ func TestEditedCall_IsInTheLog(t *testing.T) {
 	if err := message.Validate(m.Requests()[1].Messages); err != nil {
 		t.Error("no provider takes the conversation:", err)
 	}
-	s, _, err := g.State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
+	s, _, err := g.Thread("t").State(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

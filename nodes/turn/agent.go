@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/agent"
 	"github.com/weftrun/weft/state/message"
@@ -139,7 +138,7 @@ func (g *Agent[S]) Read(ctx context.Context, thread, text string) (Request[S], e
 // open returns the open questions of a thread and its settings. A thread that does not exist has
 // none.
 func (g *Agent[S]) open(ctx context.Context, thread string) ([]graph.Interrupt, agent.Settings, error) {
-	s, p, err := g.Graph.State(ctx, checkpoint.Key{Thread: thread}, 0)
+	s, p, err := g.Graph.Thread(thread).State(ctx, 0)
 	switch {
 	case errors.Is(err, graph.ErrUnknownThread), errors.Is(err, graph.ErrNoStore):
 		return nil, agent.Settings{}, nil

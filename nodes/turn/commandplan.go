@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/suggest"
 	"github.com/weftrun/weft/state/agent"
@@ -99,7 +98,7 @@ func (g *Agent[S]) planCommand(ctx context.Context, thread string, c call, open 
 
 // planContinue adds /continue, for a turn that failed or was cut off.
 func (g *Agent[S]) planContinue(ctx context.Context, thread string, c call, d *commandPlan) error {
-	_, p, err := g.Graph.State(ctx, checkpoint.Key{Thread: thread}, 0)
+	_, p, err := g.Graph.Thread(thread).State(ctx, 0)
 	switch {
 	case err != nil && !errors.Is(err, graph.ErrUnknownThread) && !errors.Is(err, graph.ErrNoStore):
 		return err
@@ -123,7 +122,7 @@ func (d *commandPlan) show(text string, err error) error {
 
 // config returns the settings that a turn on the thread would have.
 func (g *Agent[S]) config(ctx context.Context, thread string) (string, error) {
-	s, _, err := g.Graph.State(ctx, checkpoint.Key{Thread: thread}, 0)
+	s, _, err := g.Graph.Thread(thread).State(ctx, 0)
 	if err != nil && !errors.Is(err, graph.ErrUnknownThread) && !errors.Is(err, graph.ErrNoStore) {
 		return "", err
 	}
@@ -183,7 +182,7 @@ func (g *Agent[S]) capabilities() (names []string) {
 
 // status returns the status of a thread, as text.
 func (g *Agent[S]) status(ctx context.Context, thread string) (string, error) {
-	s, p, err := g.Graph.State(ctx, checkpoint.Key{Thread: thread}, 0)
+	s, p, err := g.Graph.Thread(thread).State(ctx, 0)
 	switch {
 	case errors.Is(err, graph.ErrUnknownThread), errors.Is(err, graph.ErrNoStore):
 		return "There are no messages yet.", nil

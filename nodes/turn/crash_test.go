@@ -245,7 +245,7 @@ func (st scenario) run(store checkpoint.Store, n int) (string, agent.State, erro
 		if err != nil {
 			return "", agent.State{}, err
 		}
-		s, p, err := g.State(context.Background(), checkpoint.Key{Thread: "t1"}, 0)
+		s, p, err := g.Thread("t1").State(context.Background(), 0)
 		if errors.Is(err, graph.ErrUnknownThread) {
 			id = "the first" // the ids of all tasks come from it
 		}

@@ -40,7 +40,7 @@ func TestEditedParameters_AreInThePlanAndTheAnswer(t *testing.T) {
 	same(t, "status", res.Status, graph.Done)
 	same(t, "ran with", ran, "map[amount:5]")
 	contains(t, strings.Join(reported, "\n"), `it was done with {"amount":5}, and not with {"amount":500}`)
-	s, _, err := g.State(t.Context(), checkpoint.Key{Thread: "t1"}, 0)
+	s, _, err := g.Thread("t1").State(t.Context(), 0)
 	must(t, err)
 	data, err := json.Marshal(s.Planning.ExecutionPlan.Get().Steps[0].Parameters)
 	must(t, err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/message"
 )
@@ -79,7 +78,7 @@ func (p untyped[S]) reply(r Reply[S], err error) (Reply[json.RawMessage], error)
 }
 
 func (p untyped[S]) History(ctx context.Context, thread string, last int) (History, error) {
-	s, at, err := p.g.Graph.State(ctx, checkpoint.Key{Thread: thread}, 0)
+	s, at, err := p.g.Graph.Thread(thread).State(ctx, 0)
 	switch {
 	case errors.Is(err, graph.ErrUnknownThread), errors.Is(err, graph.ErrNoStore):
 		return History{}, nil

@@ -329,8 +329,7 @@ func TestFinish_RollsTheRunBackUnderItsLease(t *testing.T) {
 				must(q.Cancel(t.Context(), "t1", id, queue.Undo))
 			}
 			finish(t, c)
-			key := checkpoint.Key{Thread: "t1"}
-			state, p, err := g.State(t.Context(), key, 0)
+			state, p, err := g.Thread("t1").State(t.Context(), 0)
 			switch {
 			case i == 0 && !errors.Is(err, graph.ErrUnknownThread):
 				t.Errorf("got commit %d and error %v, want no thread after the rollback of its first run", p.Checkpoint, err)

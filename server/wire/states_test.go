@@ -75,7 +75,7 @@ func history(t *testing.T, g *graph.Graph[talk], store checkpoint.Store, thread 
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, _, err := g.Untyped().State(t.Context(), key, info.Checkpoint)
+		data, _, err := g.Untyped().Thread(thread).State(t.Context(), info.Checkpoint)
 		if err != nil {
 			t.Fatal(err)
 		}

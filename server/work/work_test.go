@@ -175,7 +175,7 @@ func (s *site) logged(t testing.TB) string {
 
 func (s *site) state(t testing.TB) []string {
 	t.Helper()
-	data, _, err := s.host.graph.State(t.Context(), checkpoint.Key{Thread: "t1"}, 0)
+	data, _, err := s.host.graph.Thread("t1").State(t.Context(), 0)
 	var st struct{ Log []string }
 	if err == nil {
 		err = json.Unmarshal(data, &st)

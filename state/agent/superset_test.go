@@ -129,7 +129,7 @@ func (sc script) turn(t *rapid.T, store checkpoint.Store, n int, prior *agent.St
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, p, err := g.State(context.Background(), checkpoint.Key{Thread: "t1"}, 0)
+		_, p, err := g.Thread("t1").State(context.Background(), 0)
 		if err != nil && !errors.Is(err, graph.ErrUnknownThread) {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func (sc script) turn(t *rapid.T, store checkpoint.Store, n int, prior *agent.St
 		if err != nil && !errors.Is(err, errTurn) {
 			t.Fatal(err)
 		}
-		end, _, err := g.State(context.Background(), checkpoint.Key{Thread: "t1"}, 0)
+		end, _, err := g.Thread("t1").State(context.Background(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

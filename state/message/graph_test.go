@@ -51,11 +51,11 @@ func TestLog_TurnsOfAThreadContinueIt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	one, _, err := g.State(t.Context(), checkpoint.Key{Thread: "t"}, 0)
+	one, _, err := g.Thread("t").State(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, _, err := again.State(t.Context(), checkpoint.Key{Thread: "other"}, 0)
+	other, _, err := again.Thread("other").State(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -185,7 +185,7 @@ func TestKill_AnotherWorkerGoesOn(t *testing.T) {
 				if err != nil || res.Status != graph.Done {
 					t.Fatalf("round %d: the run ended %q with %v, want done", round, res.Status, err)
 				}
-				s, _, err := g.State(t.Context(), checkpoint.Key{Thread: thread}, 0)
+				s, _, err := g.Thread(thread).State(t.Context(), 0)
 				if err != nil || s.Steps.Len() != steps {
 					t.Errorf("round %d: %d steps are in the state, %v; want %d", round, s.Steps.Len(), err, steps)
 				}

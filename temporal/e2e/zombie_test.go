@@ -67,7 +67,7 @@ func TestZombie_WritesNothing(t *testing.T) {
 	if after := fmt.Sprint(headOf(t, store)); after != before {
 		t.Errorf("the thread is\n%s\nafter the zombies woke up, want\n%s", after, before)
 	}
-	s, _, err := g.State(t.Context(), checkpoint.Key{Thread: "t1"}, 0)
+	s, _, err := g.Thread("t1").State(t.Context(), 0)
 	if err != nil || s.Steps.Len() != steps {
 		t.Errorf("%d steps are in the state, %v; want %d", s.Steps.Len(), err, steps)
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
 )
@@ -86,7 +85,7 @@ func beganAs(h *history) string {
 	if err != nil {
 		h.Fatal(err)
 	}
-	state, p, err := g.State(h.Context(), checkpoint.Key{Thread: h.thread}, 0)
+	state, p, err := g.Thread(h.thread).State(h.Context(), 0)
 	if err != nil {
 		h.Fatal(err)
 	}

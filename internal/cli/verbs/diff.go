@@ -63,7 +63,7 @@ func (s *session) diff(ctx context.Context, from, to uint64, file string, in mom
 	}
 	var d graph.Difference
 	if why == nil {
-		d, err = s.graph.Diff(ctx, checkpoint.Key{Thread: s.thread}, from, to)
+		d, err = s.graph.Thread(s.thread).Diff(ctx, from, to)
 		if errors.Is(err, checkpoint.ErrSchema) && file == "" {
 			why = err
 		}

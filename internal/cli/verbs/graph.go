@@ -113,7 +113,7 @@ func (s *session) drawRun(ctx context.Context, file string, f graphFlags) error 
 	if err := s.find(ctx, "graph", file, p); err != nil {
 		return err
 	}
-	d, err := s.graph.DrawRun(ctx, s.thread, f.at, f.depth)
+	d, err := s.graph.Thread(s.thread).Draw(ctx, f.at, f.depth)
 	if err != nil {
 		return moment{at: f.at}.unknown(ctx, s, err)
 	}

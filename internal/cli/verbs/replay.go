@@ -54,7 +54,7 @@ func (s *session) replay(ctx context.Context, file string, f replayFlags) error 
 	if err := s.find(ctx, "replay", file, p, s.thread); err != nil {
 		return err
 	}
-	done, err := s.graph.Replay(ctx, s.thread, f.from, f.to)
+	done, err := s.graph.Thread(s.thread).Replay(ctx, f.from, f.to)
 	if errors.Is(err, graph.ErrUnknownThread) {
 		return reports.Usage(s.Command("history", "--thread", s.thread)+" lists its checkpoints", "thread %q has no such checkpoints", s.thread)
 	}

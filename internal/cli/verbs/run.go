@@ -218,7 +218,7 @@ func decide(p graph.CommitInfo, found, same, newTurn, queue bool) action {
 
 // showAgain shows the stored result of the thread.
 func (s *session) showAgain(ctx context.Context, p graph.CommitInfo) error {
-	end, _, err := s.graph.State(ctx, checkpoint.Key{Thread: s.thread}, p.Checkpoint)
+	end, _, err := s.graph.Thread(s.thread).State(ctx, p.Checkpoint)
 	if err != nil {
 		return err
 	}

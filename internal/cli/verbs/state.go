@@ -55,7 +55,7 @@ func (s *session) state(ctx context.Context, file string, at moment, path string
 	var data json.RawMessage
 	var then graph.CommitInfo
 	if why == nil {
-		data, then, err = s.graph.State(ctx, checkpoint.Key{Thread: s.thread}, at.at)
+		data, then, err = s.graph.Thread(s.thread).State(ctx, at.at)
 		if errors.Is(err, checkpoint.ErrSchema) && file == "" {
 			why = err
 		}

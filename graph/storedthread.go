@@ -1,0 +1,147 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/state"
+)
+
+// StoredThread reads what the store of a graph holds of one thread. [Graph.Thread] returns it, also
+// for a thread that does not exist yet: the methods return an [ErrUnknownThread] then. S is the
+// state of the graph, or json.RawMessage where an [Untyped] returned it.
+type StoredThread[S any] struct {
+	p     *program
+	key   checkpoint.Key
+	state func(state.View) (S, error)
+}
+
+// Thread returns what the store holds of a thread.
+func (g *Graph[S]) Thread(thread string) StoredThread[S] {
+	return StoredThread[S]{g.p, checkpoint.Key{Thread: thread}, func(v state.View) (S, error) { return *v.State.(*S), nil }}
+}
+
+// In returns what is stored of a subgraph on the thread, by its Namespace; "" is the thread's own
+// graph. The graph that Thread was called on is then that of the subgraph, compiled with the same
+// Store. Decisions, Replay and Draw are about the thread as a whole.
+func (t StoredThread[S]) In(namespace string) StoredThread[S] {
+	t.key.Namespace = namespace
+	return t
+}
+
+// State returns the state at a commit, with the commit; 0 is the newest.
+func (t StoredThread[S]) State(ctx context.Context, at uint64) (s S, p CommitInfo, err error) {
+	v, p, err := t.load(ctx, at)
+	if err != nil {
+		return s, p, err
+	}
+	s, err = t.state(v)
+	return s, p, err
+}
+
+// load returns the state at a commit, as a view by the schema of the graph, with the commit.
+func (t StoredThread[S]) load(ctx context.Context, at uint64) (v state.View, p CommitInfo, err error) {
+	store, err := t.p.requireStore()
+	if err != nil {
+		return v, p, err
+	}
+	if err := checkpoint.CheckThread(t.key.Thread); err != nil {
+		return v, p, err
+	}
+	snap, err := store.Load(ctx, t.key, at)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return v, p, unknown(t.key, at)
+	}
+	if err != nil {
+		return v, p, err
+	}
+	if p, err = commitInfoOf(snap); err != nil {
+		return v, p, err
+	}
+	_, v, err = checkpoint.Restore(snap, t.p.schema)
+	return v, p, err
+}
+
+// Decisions yields what was decided about the thread; see [ThreadDecisions].
+func (t StoredThread[S]) Decisions(ctx context.Context) iter.Seq2[DecisionRecord, error] {
+	store, err := t.p.requireStore()
+	if err != nil {
+		return func(yield func(DecisionRecord, error) bool) { yield(DecisionRecord{}, err) }
+	}
+	return ThreadDecisions(ctx, store, t.key.Thread)
+}
+
+// StoredState is a commit of a thread with its state.
+type StoredState[S any] struct {
+	CommitInfo
+	State S
+}
+
+// statesAtOnce is how many states are read at once.
+const statesAtOnce = 32
+
+// States yields the commits with their states, newest first, as [History] yields them without. It
+// reads up to 32 states at once, also where the caller takes fewer: set Query.Limit.
+func (t StoredThread[S]) States(ctx context.Context, q checkpoint.Query) iter.Seq2[StoredState[S], error] {
+	return func(yield func(StoredState[S], error) bool) {
+		store, err := t.p.requireStore()
+		if err != nil {
+			yield(StoredState[S]{}, err)
+			return
+		}
+		infos, stop := iter.Pull2(History(ctx, store, t.key, q))
+		defer stop()
+		for more := true; more; {
+			var page []CommitInfo
+			for more && len(page) < statesAtOnce {
+				var p CommitInfo
+				if p, err, more = infos(); more && err == nil {
+					page = append(page, p)
+				}
+				more = more && err == nil
+			}
+			for s, err := range t.readStates(ctx, page) {
+				if !yield(s, err) {
+					return
+				}
+			}
+			if err != nil {
+				yield(StoredState[S]{}, err)
+			}
+		}
+	}
+}
+
+// readStates yields the states at commits. It leaves out those that were pruned in the meantime.
+func (t StoredThread[S]) readStates(ctx context.Context, page []CommitInfo) iter.Seq2[StoredState[S], error] {
+	return func(yield func(StoredState[S], error) bool) {
+		states, errs := make([]S, len(page)), make([]error, len(page))
+		var wg sync.WaitGroup
+		for i, p := range page {
+			wg.Go(func() { states[i], errs[i] = t.readState(ctx, p.Checkpoint) })
+		}
+		wg.Wait()
+		for i, p := range page {
+			if !errors.Is(errs[i], checkpoint.ErrNotFound) && !yield(StoredState[S]{p, states[i]}, errs[i]) {
+				return
+			}
+		}
+	}
+}
+
+// readState returns the state at a commit. Where it was pruned, the error is a
+// [checkpoint.ErrNotFound].
+func (t StoredThread[S]) readState(ctx context.Context, at uint64) (s S, err error) {
+	snap, err := t.p.cfg.Store.Load(ctx, t.key, at)
+	if err != nil {
+		return s, err
+	}
+	_, v, err := checkpoint.Restore(snap, t.p.schema)
+	if err != nil {
+		return s, err
+	}
+	return t.state(v)
+}
