@@ -359,7 +359,7 @@ func (t *task) toHandler(err error) error {
 	failure := t.placed(err)
 	errors.As(err, &failure)
 	if t.run.journal != nil {
-		data, err := json.Marshal(failureOf(failure))
+		data, err := json.Marshal(failure.Failure())
 		if err == nil {
 			err = t.run.journal.PutWhile(t.run.allowed, []checkpoint.Entry{{Task: t.id(), Slot: slotFailure, Data: data}})
 		}

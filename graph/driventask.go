@@ -172,7 +172,7 @@ func (c taskCall) result(t *task) TaskResult {
 	}
 	failure := t.placed(t.err)
 	errors.As(t.err, &failure)
-	f := failureOf(failure)
+	f := failure.Failure()
 	res.Kind, res.Code, res.Message = f.Kind, cutJSON(f.Code, longestCode), cutJSON(f.Message, longestMessage)
 	res.Retry, res.RetryAfter = !c.final, c.retryAfter
 	return res

@@ -90,8 +90,9 @@ func codeOf(err error) string {
 	return ""
 }
 
-// failureOf returns the record of a failure.
-func failureOf(e *NodeError) Failure {
+// Failure returns the record of the failure, as a commit stores it. Use it to pass the failure on
+// to another process, which makes a [StoredError] of it.
+func (e *NodeError) Failure() Failure {
 	return Failure{Node: e.Node, Attempt: e.Attempt, Message: textOf(e.Err), Kind: e.Kind(), Code: e.Code(), Name: e.ErrorName(),
 		Causes: causes(e.Err), Cancelled: e.Cancelled}
 }

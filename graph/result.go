@@ -238,7 +238,7 @@ func (t *task) entries() ([]checkpoint.Entry, error) {
 	case t.err != nil:
 		e := t.placed(t.err)
 		errors.As(t.err, &e)
-		f := failureOf(e)
+		f := e.Failure()
 		u = unfinished{Failure: &f, Open: t.waiting(), Timed: timed, Try: t.run.tries}
 	case len(t.open) > 0:
 		u = unfinished{Open: t.open, Tried: tried, Try: t.run.tries}

@@ -17,7 +17,7 @@ import (
 type host struct{ server *Server }
 
 // Job returns how to run a run.
-func (h host) Job(ctx context.Context, r queue.Run, last wire.Event) (work.Job, error) {
+func (h host) Job(ctx context.Context, r queue.Run) (work.Job, error) {
 	s, err := specOf(r)
 	if err != nil {
 		return work.Job{}, err
@@ -38,34 +38,32 @@ func (h host) Job(ctx context.Context, r queue.Run, last wire.Event) (work.Job, 
 	case !errors.Is(err, graph.ErrUnknownThread):
 		return j, err
 	}
-	o := wire.RecorderOptions{
-		Run: r.ID, Step: step, View: func(ns string) *wire.View { return shown.view(ctx, ns) },
-		Start: wire.RunStart{Attempt: r.Attempt, Thread: r.Thread, Graph: s.Graph, Assistant: s.Assistant, Tags: s.Kwargs.Config.Tags, Metadata: s.Metadata},
-	}
-	if last.Run == r.ID {
-		o.N = last.Next()
-	}
-	h.record(&j, r, wire.NewRecorder(o))
+	start := startOf(r, &s)
+	j.Start, j.Step = &start, step
 	return j, nil
 }
 
-// record makes the recorder that of a job.
-func (h host) record(j *work.Job, r queue.Run, rec *wire.Recorder) {
-	j.Reader = graph.Reader{Modes: wire.RecordedModes}
-	j.Begin = func() []wire.Event { return rec.Begin(h.server.now()) }
-	j.Record = func(ev graph.Event) []wire.Event {
-		events, err := rec.Record(ev)
-		if err != nil {
-			h.server.log().Error("server: an event cannot be recorded", "run_id", r.ID, "error", err)
-		}
-		return events
+// startOf returns the start of a run for the log.
+func startOf(r queue.Run, s *runSpec) wire.RunStart {
+	return wire.RunStart{Attempt: r.Attempt, Thread: r.Thread, Graph: s.Graph, Assistant: s.Assistant, Tags: s.Kwargs.Config.Tags, Metadata: s.Metadata}
+}
+
+// events returns the event logs of the threads.
+func (s *Server) events() work.Log { return work.Log{Bus: s.bus, Viewer: host{s}, Log: s.log()} }
+
+// View implements work.Viewer.
+func (h host) View(ctx context.Context, start wire.RunStart, namespace string) *wire.View {
+	return h.server.shown(start.Thread, start.Graph, start.Assistant).view(ctx, namespace)
+}
+
+// Start implements work.Viewer.
+func (h host) Start(ctx context.Context, thread, run string) (start wire.RunStart, ok bool) {
+	r, err := h.server.queue.Get(ctx, thread, run)
+	if err != nil {
+		return start, false
 	}
-	j.End = func(o work.Outcome) []wire.Event {
-		return rec.End(h.server.now(), wire.RunEnd{
-			Status: wire.RunStatus(o.Status), Waiting: o.Result.Status == graph.Interrupted,
-			Error: wire.RunErrorOf(o.Err, j.Options.MaxSteps), Handed: o.Status == queue.Pending,
-		})
-	}
+	s, err := specOf(r)
+	return startOf(r, &s), err == nil
 }
 
 // answers returns the answers of a run to the questions of the newest commit. Those of an attempt

@@ -12,7 +12,6 @@ import (
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/server/wire"
-	"github.com/weftrun/weft/server/work"
 )
 
 func streamRun(c *call) error {
@@ -94,7 +93,7 @@ const lateTime = time.Second
 
 // stream writes the events of a run until it has ended, and its end can be read.
 func (c *call) stream(r queue.Run, o streamOptions) error {
-	log := work.Log{Bus: c.server.bus}
+	log := c.server.events()
 	var seen uint64
 	if o.live {
 		var err error

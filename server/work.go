@@ -29,7 +29,7 @@ func (s *Server) Work(ctx context.Context, w Workers) {
 	defer wg.Wait()
 	wg.Go(func() {
 		work.New(work.Config{
-			Queue: s.queue, Store: s.config.Store, Bus: s.bus, Host: host{s}, Slots: w.Slots, Drain: w.Drain, Log: s.log(),
+			Queue: s.queue, Store: s.config.Store, Bus: s.bus, Host: host{s}, Slots: w.Slots, Drain: w.Drain, Now: s.now, Log: s.log(),
 		}).Work(ctx)
 	})
 	wg.Go(func() {

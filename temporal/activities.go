@@ -188,9 +188,11 @@ func (a *activities) plan(ctx context.Context, q planRequest) (*plan, error) {
 // planStep plans a step in the lease of its run. at, if it is not nil, is the commit that the thread
 // must be at.
 func (a *activities) planStep(ctx context.Context, g graph.Untyped, thread string, q planRequest, b *beat, at *uint64) (*plan, error) {
-	request := graph.PlanRequest{Thread: thread, Run: q.Step.Run, MaxSteps: q.Step.MaxSteps, If: at, By: q.By, Events: b.events(), Reader: b.reader()}
+	request := graph.PlanRequest{Thread: thread, Run: q.Step.Run, MaxSteps: q.Step.MaxSteps, If: at, By: q.By, Events: b.events(), Reader: eventlog.Reader()}
 	if q.Answers != nil {
 		request.Answers = *q.Answers
+	} else {
+		request.Events = afterRestore(request.Events)
 	}
 	var p graph.Plan
 	err := a.hold(rootRun(q.Step.Run), func(o checkpoint.HoldOptions) (err error) {
@@ -224,7 +226,7 @@ func (a *activities) task(ctx context.Context, q taskRequest) (*taskResult, erro
 	}
 	b := a.watch(ctx, thread, rootRun(q.Step.Run), int(activity.GetInfo(ctx).Attempt))
 	defer b.close(false)
-	res, err := g.RunTask(graph.WithGrace(b.ctx, a.cfg.Grace), graph.TaskRequest{Step: q.Step.step(thread), Task: q.Task, Events: b.events(), Reader: b.reader()})
+	res, err := g.RunTask(graph.WithGrace(b.ctx, a.cfg.Grace), graph.TaskRequest{Step: q.Step.step(thread), Task: q.Task, Events: b.events(), Reader: eventlog.Reader()})
 	switch again := a.again(ctx, err); {
 	case err == nil:
 		return &taskResult{End: res.End}, nil
@@ -248,7 +250,7 @@ func (a *activities) commit(ctx context.Context, q commitRequest) (*plan, error)
 	b := a.watch(ctx, thread, rootRun(q.Step.Run), 1)
 	defer b.close(false)
 	began := time.Now()
-	p, err := g.Commit(b.ctx, graph.CommitRequest{Step: q.Step.step(thread), Events: b.events(), Reader: b.reader()})
+	p, err := g.Commit(b.ctx, graph.CommitRequest{Step: q.Step.step(thread), Events: b.events(), Reader: eventlog.Reader()})
 	out, err := a.planOf(ctx, p, err)
 	if err == nil {
 		out.Slow = time.Since(began) > slow

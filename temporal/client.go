@@ -119,12 +119,17 @@ func (c *Client) StartResume(ctx context.Context, a graph.Answers, o graph.RunOp
 
 // begin returns a run that has not begun. A nil input goes on with the thread.
 func (c *Client) begin(ctx context.Context, input json.RawMessage, a graph.Answers, o graph.RunOptions) *run {
-	r := &run{client: c, id: newRun(), ctx: ctx, o: o, finished: make(chan struct{})}
+	r := &run{client: c, id: cmp.Or(o.ID, newRun()), ctx: ctx, o: o, finished: make(chan struct{})}
 	r.request = graph.PlanRequest{Thread: o.Thread, Run: r.id, Input: input, Answers: a, Namespace: o.Namespace, At: o.At, If: o.If,
 		OnOpenQuestions: o.OnOpenQuestions, MaxSteps: o.MaxSteps, By: o.By, Via: o.Via, Metadata: o.Metadata, Lease: o.Lease}
 	r.request.Lease.Owner = ownerOf(r.id)
 	return r
 }
+
+// Logged implements [eventlog.Logged]: with a Bus, workers write the log of the runs.
+func (c *Client) Logged() bool { return c.cfg.Bus != nil }
+
+var _ eventlog.Logged = (*Client)(nil)
 
 // log returns the event logs; its Bus is nil where there is none.
 func (c *Client) log() eventlog.Log { return eventlog.Log{Bus: c.cfg.Bus} }

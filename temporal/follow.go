@@ -18,6 +18,7 @@ type follower struct {
 	reader graph.Reader
 	yield  func(graph.Event, error) bool
 	seq    uint64
+	at     uint64 // the newest commit
 }
 
 // lateTime is how long a reader waits for the last events of a run that has ended.
@@ -66,19 +67,25 @@ func (f *follower) follow() bool {
 	return true
 }
 
-// pass yields an event if the reader takes it, and the state that it leads to.
+// pass yields an event if the reader takes it. A large state is read from the store.
 func (f *follower) pass(ev graph.Event) bool {
-	if f.takes(ev.Mode, ev.Namespace) && !f.send(ev) {
-		return false
+	if ev.Mode == graph.Checkpoints && ev.Namespace == "" {
+		f.at = ev.Checkpoint
 	}
-	if ev.Mode != graph.Checkpoints || ev.Namespace != "" || !f.takes(graph.Values, "") {
+	if !f.takes(ev.Mode, ev.Namespace) {
 		return true
 	}
-	state, _, err := f.run.client.Thread(f.run.o.Thread).State(f.run.ctx, ev.Checkpoint)
-	if err != nil { // it was pruned; a later one follows
-		return true
+	if ev.Mode == graph.Values && ev.State == nil {
+		if ev.Namespace != "" { // the graph of a subgraph is not known here
+			return true
+		}
+		state, _, err := f.run.client.Thread(f.run.o.Thread).State(f.run.ctx, f.at)
+		if err != nil { // it was pruned; a later one follows
+			return true
+		}
+		ev.State = state
 	}
-	return f.send(graph.Event{Mode: graph.Values, Step: ev.Step, Time: ev.Time, State: state})
+	return f.send(ev)
 }
 
 // takes reports whether the reader takes events of a mode from a namespace.

@@ -67,7 +67,7 @@ func (r *run) carry() (graph.Result[json.RawMessage], error) {
 	var w *eventlog.Writer
 	if c.cfg.Bus != nil {
 		w = c.log().Writer(r.o.Thread, r.id, 0)
-		r.request.Events, r.request.Reader = w.Write, graph.Reader{Modes: logged}
+		r.request.Events, r.request.Reader = w.Write, eventlog.Reader()
 	}
 	p, err := c.Plan(r.ctx, r.request)
 	over := err != nil || p.Status != graph.Pending

@@ -79,9 +79,10 @@ func (a *activities) resume(b *beat, g graph.Untyped, run string, o graph.RunOpt
 		}
 		o.Hold = true
 		h := g.StartResume(b.ctx, graph.Answers{}, o)
-		for ev, err := range h.Join(b.reader()) {
-			if err == nil && ev.Mode != graph.Ended {
-				b.writer.Write(ev)
+		write := afterRestore(b.writer.Write)
+		for ev, err := range h.Join(eventlog.Reader()) {
+			if err == nil {
+				write(ev)
 			}
 		}
 		res, err = h.Wait()
@@ -209,10 +210,19 @@ func (b *beat) events() func(graph.Event) {
 	return b.writer.Write
 }
 
-// logged are the events that are passed on. States are read from the store.
-const logged = graph.Tasks | graph.Updates | graph.Checkpoints | graph.Custom | graph.Messages | graph.Decisions
-
-func (b *beat) reader() graph.Reader { return graph.Reader{Modes: logged, Buffer: 1024, Lossy: true} }
+// afterRestore returns write without the state that a run is restored with: it is in the log as the
+// end of the step before.
+func afterRestore(write func(graph.Event)) func(graph.Event) {
+	if write == nil {
+		return nil
+	}
+	restored := false
+	return func(ev graph.Event) {
+		if restored = restored || ev.Mode != graph.Values || ev.Namespace != ""; restored {
+			write(ev)
+		}
+	}
+}
 
 // close ends the heartbeats. end is true where the run has ended.
 func (b *beat) close(end bool) {

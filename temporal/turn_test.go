@@ -192,7 +192,7 @@ func TestEvents_ReachReadersInOrder(t *testing.T) {
 			state := func(n int) string { return fmt.Sprintf(`{"n":%d,"log":[]}`, n) }
 			want := []string{"values 0 " + state(0)}
 			for n := 1; n <= 3; n++ {
-				want = append(want, fmt.Sprintf("values %d %s", n, state(n)), fmt.Sprintf(`updates %d {"n":1}`, n))
+				want = append(want, fmt.Sprintf(`updates %d {"n":1}`, n), fmt.Sprintf("values %d %s", n, state(n)))
 			}
 			want = append(want, "ended 0 "+state(3))
 			if strings.Join(got, "\n") != strings.Join(want, "\n") {

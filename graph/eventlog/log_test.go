@@ -42,42 +42,130 @@ func read(t *testing.T, log eventlog.Log, after uint64) (all []eventlog.Batch) {
 }
 
 // Requirement: events: a log for other processes
-func TestWriter_GathersTokens(t *testing.T) {
+func TestWriter_GathersEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := eventlog.Log{Bus: new(topic.Local)}
 		w := log.Writer("t1", "run-1", 2)
-		for n := range 5 {
-			w.Write(token(n))
-			time.Sleep(5 * time.Millisecond)
-		}
-		synctest.Wait()
-		if all := read(t, log, 0); len(all) != 0 {
-			t.Errorf("%d batches were published after 25 ms, want none", len(all))
-		}
-		time.Sleep(30 * time.Millisecond)
+		w.Write(token(0))
 		synctest.Wait()
 		all := read(t, log, 0)
-		if len(all) != 1 || len(all[0].Events) != 5 || all[0].Run != "run-1" || all[0].Attempt != 2 || all[0].Position != 1 {
-			t.Fatalf("the batches are %+v, want one with 5 tokens", all)
+		if len(all) != 1 || len(all[0].Events) != 1 || all[0].Run != "run-1" || all[0].Attempt != 2 || all[0].Position != 1 {
+			t.Fatalf("the batches are %+v, want the first event at once", all)
 		}
-		w.Write(graph.Event{Mode: graph.Custom, Payload: "now"})
+		for n := range 4 {
+			w.Write(token(n))
+			time.Sleep(4 * time.Millisecond)
+		}
 		synctest.Wait()
-		if all := read(t, log, 1); len(all) != 1 || all[0].End {
-			t.Errorf("the batches are %+v, want one with the event that is no token", all)
+		if all := read(t, log, 1); len(all) != 0 {
+			t.Errorf("%d batches were published after 16 ms, want none", len(all))
 		}
-		w.Write(token(9))
+		time.Sleep(5 * time.Millisecond)
+		synctest.Wait()
+		if all := read(t, log, 1); len(all) != 1 || len(all[0].Events) != 4 {
+			t.Errorf("the batches are %+v, want one with 4 events", all)
+		}
+		for n := range 300 {
+			w.Write(token(n))
+		}
+		synctest.Wait()
+		whole := read(t, log, 2)
+		if len(whole) == 0 || len(whole[0].Events) != 256 {
+			t.Errorf("%d batches were published, want a whole one at once", len(whole))
+		}
 		w.End()
 		if err := w.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		w.Write(token(10))
-		if all := read(t, log, 2); len(all) != 1 || !all[0].End || len(all[0].Events) != 1 {
-			t.Errorf("the batches are %+v, want one with the token, and the end", all)
+		w.Write(token(10)) // is ignored
+		n, ends := 0, 0
+		for _, b := range read(t, log, 2) {
+			if n += len(b.Events); b.End {
+				ends++
+			}
+		}
+		if n != 300 || ends != 1 {
+			t.Errorf("%d events and %d ends were published, want 300 and one", n, ends)
 		}
 		if err := w.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
+}
+
+func TestWriter_NotesBeginBatches(t *testing.T) {
+	log := eventlog.Log{Bus: new(topic.Local)}
+	w := log.Writer("t1", "run-1", 1)
+	w.Note(json.RawMessage(`"begin"`))
+	w.Write(token(1))
+	w.Write(graph.Event{Mode: graph.Ended}) // is not in the log
+	w.Note(json.RawMessage(`"end"`))
+	w.End()
+	if err := w.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	var got []string
+	for _, b := range read(t, log, 0) {
+		if b.Note != nil || len(b.Events) > 0 {
+			got = append(got, fmt.Sprintf("%s%d%v", b.Note, len(b.Events), b.End))
+		}
+	}
+	if text := strings.Join(got, " "); text != `"begin"1false "end"0true` && text != `"begin"0false 1false "end"0true` {
+		t.Errorf("the batches are %s", text)
+	}
+}
+
+func TestWriter_LeavesOutLargeStates(t *testing.T) {
+	log := eventlog.Log{Bus: new(topic.Local)}
+	w := log.Writer("t1", "run-1", 1)
+	large := map[string]string{"pad": strings.Repeat("x", eventlog.MaxState)}
+	for n := range 20 {
+		ev := graph.Event{Mode: graph.Values, Step: n, State: map[string]int{"n": n}}
+		if n == 1 {
+			ev.State = large
+		}
+		w.Write(ev)
+	}
+	if err := w.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, b := range read(t, log, 0) {
+		for _, ev := range b.Events {
+			if has, want := ev.State != nil, ev.Step == 0 || ev.Step > 17; has != want {
+				t.Errorf("step %d: the event has a state is %v, want %v", ev.Step, has, want)
+			}
+		}
+	}
+}
+
+func TestLog_FailuresKeepTheirKind(t *testing.T) {
+	log := eventlog.Log{Bus: new(topic.Local)}
+	whole := &graph.NodeError{Graph: "g", Node: "a", Task: "1", Step: 3, Attempt: 2, Err: fmt.Errorf("late: %w", graph.ErrTimeout)}
+	events := []graph.Event{token(1), {Mode: graph.Tasks, Phase: graph.Failing, Node: "a", Task: "1", Step: 3, Err: whole}}
+	if err := log.Publish(t.Context(), "t1", eventlog.Batch{Run: "r", Events: events}); err != nil {
+		t.Fatal(err)
+	}
+	got := read(t, log, 0)[0].Events[1].Err
+	var at *graph.NodeError
+	if !errors.Is(got, graph.ErrTimeout) || !errors.As(got, &at) || at.Node != "a" || at.Step != 3 || at.Attempt != 2 || at.Kind() != graph.KindTimeout {
+		t.Errorf("the failure is %#v, want a timeout of node a", got)
+	}
+	if got.Error() != whole.Error() {
+		t.Errorf("the text is %q, want %q", got, whole)
+	}
+}
+
+func TestWriter_PassesOverWhatIsNoJSON(t *testing.T) {
+	log := eventlog.Log{Bus: new(topic.Local)}
+	w := log.Writer("t1", "run-1", 1)
+	w.Write(graph.Event{Mode: graph.Custom, Node: "bad", Payload: make(chan int)})
+	w.Write(token(1))
+	if err := w.Close(t.Context()); err == nil || !strings.Contains(err.Error(), `node "bad"`) {
+		t.Errorf("Close = %v, want the error of the payload", err)
+	}
+	if all := read(t, log, 0); len(all) != 1 || len(all[0].Events) != 1 {
+		t.Errorf("the batches are %+v, want one with the token", all)
+	}
 }
 
 func TestWriter_EndsWithoutEvents(t *testing.T) {
@@ -114,7 +202,7 @@ func TestWriter_CountsWhatItDrops(t *testing.T) {
 		w := log.Writer("t1", "run-1", 1)
 		w.Write(graph.Event{Mode: graph.Custom, Payload: 0})
 		synctest.Wait() // it is being published
-		for n := range 5000 {
+		for n := range 20000 {
 			w.Write(graph.Event{Mode: graph.Custom, Payload: n})
 		}
 		close(bus.may)
@@ -126,8 +214,8 @@ func TestWriter_CountsWhatItDrops(t *testing.T) {
 			events += len(b.Events)
 			lost += b.Lost
 		}
-		if events != 4097 || lost != 904 {
-			t.Errorf("%d events arrived and %d are lost, want 4097 and 904", events, lost)
+		if events != 16385 || lost != 3616 {
+			t.Errorf("%d events arrived and %d are lost, want 16385 and 3616", events, lost)
 		}
 	})
 }

@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -9,16 +11,10 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// RecordedModes are the events of a run that a Recorder needs.
-const RecordedModes = graph.Updates | graph.Values | graph.Tasks | graph.Custom | graph.Checkpoints | graph.Messages | graph.Decisions
-
 // RecorderOptions describe the run whose events are recorded.
 type RecorderOptions struct {
 	Run   string // the id
 	Start RunStart
-	// N is the first id of the records: 0, or for a later attempt what [Recorder.N] returned, or
-	// the Next of the last record of the run.
-	N uint64
 	// Step is the step, as clients see it, of the checkpoint that the run goes on from; -2 if there
 	// is none.
 	Step int
@@ -49,11 +45,8 @@ type recordedGraph struct {
 
 // NewRecorder returns a Recorder of one attempt of a run.
 func NewRecorder(o RecorderOptions) *Recorder {
-	return &Recorder{o: o, n: o.N, graphs: map[string]*recordedGraph{}, tools: map[string]ToolEvent{}}
+	return &Recorder{o: o, graphs: map[string]*recordedGraph{}, tools: map[string]ToolEvent{}}
 }
-
-// N returns the id that the next record gets.
-func (r *Recorder) N() uint64 { return r.n }
 
 // Begin returns the first record of the attempt.
 func (r *Recorder) Begin(at time.Time) []Event {
@@ -203,7 +196,7 @@ func (r *Recorder) task(out *[]Event, g *recordedGraph, ev graph.Event) {
 		r.add(out, ev.Time, ev.Namespace, ev.Node, KindTask, 0, start)
 	case graph.Failing:
 		failure := RunErrorOf(ev.Err, 0)
-		if at, ok := ev.Err.(*graph.NodeError); ok && at.Cancelled {
+		if at := (*graph.NodeError)(nil); errors.As(ev.Err, &at) && at.Cancelled {
 			failure.Error = NameCancelled
 		}
 		failure.Weft = nil
@@ -283,16 +276,24 @@ func (r *Recorder) updates(out *[]Event, g *recordedGraph, ev graph.Event) error
 
 // custom records what a node emitted.
 func (r *Recorder) custom(out *[]Event, ev graph.Event) error {
-	if tool, ok := ev.Payload.(ToolEvent); ok {
-		r.add(out, ev.Time, ev.Namespace, ev.Node, KindTool, 0, tool)
-		return nil
-	}
 	data, err := json.Marshal(ev.Payload)
 	if err != nil {
 		return err
 	}
+	if tool, ok := toolEvent(data); ok {
+		r.add(out, ev.Time, ev.Namespace, ev.Node, KindTool, 0, tool)
+		return nil
+	}
 	r.add(out, ev.Time, ev.Namespace, ev.Node, KindCustom, 0, json.RawMessage(data))
 	return nil
+}
+
+// toolEvent reads a ToolEvent that was emitted.
+func toolEvent(data json.RawMessage) (e ToolEvent, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	known := []ToolPhase{ToolStarted, ToolDelta, ToolFinished, ToolFailed}
+	return e, d.Decode(&e) == nil && e.CallID != "" && slices.Contains(known, e.Phase)
 }
 
 // token records a piece of the output of a model.

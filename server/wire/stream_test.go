@@ -87,7 +87,7 @@ func record(t *testing.T, g *graph.Graph[talk], topic string, durability graph.D
 	}})
 	log := r.Begin(time.UnixMilli(1))
 	end := wire.RunEnd{Status: wire.RunSuccess}
-	for ev, err := range h.Join(graph.Reader{Modes: wire.RecordedModes}) {
+	for ev, err := range h.Join(graph.Reader{Modes: graph.Debug | graph.Custom | graph.Messages}) {
 		if err != nil {
 			end.Status, end.Error = wire.RunFailed, wire.RunErrorOf(err, 25)
 			break

@@ -10,8 +10,10 @@
 //   - A [Host] knows what the request of a run means. It makes a [Job] of it, and is notified when
 //     the run has ended.
 //   - A Job has a graph.Untyped. A graph of this process runs in the worker; one whose handles are
-//     graph.RemoteHandles runs on an engine elsewhere, and the worker follows it.
-//   - The [Log] has the events of a thread, of all its runs, in batches on a topic.
+//     graph.RemoteHandles runs on an engine elsewhere, and the worker waits for its end.
+//   - The event log of a thread has the events of all its runs: see package eventlog. The worker
+//     writes those of graphs in this process, and notes where an attempt begins and ends. A [Log]
+//     reads it as records of package wire.
 //
 // # What a worker guarantees
 //

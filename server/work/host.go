@@ -7,15 +7,15 @@ import (
 	"fmt"
 
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/eventlog"
 	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/server/wire"
 )
 
 // Host knows what the requests of runs mean. It is safe for concurrent use.
 type Host interface {
-	// Job returns how to run r. last is the newest event of the run in the log, from an attempt
-	// before this one; the zero Event if there is none. An error is the failure of the run.
-	Job(ctx context.Context, r queue.Run, last wire.Event) (Job, error)
+	// Job returns how to run r. An error is the failure of the run.
+	Job(ctx context.Context, r queue.Run) (Job, error)
 	// Ended is called when a run has ended, before its document has the end. If it fails, the run
 	// is ended again later.
 	Ended(ctx context.Context, r queue.Run, o Outcome) error
@@ -30,12 +30,10 @@ type Job struct {
 	Edit    *graph.UntypedEdit
 	Answers graph.Answers
 
-	// Begin, Record and End return the records of the log: those of the beginning of an attempt, of
-	// an event, and of the end. Each may be nil.
-	Begin  func() []wire.Event
-	Record func(graph.Event) []wire.Event
-	End    func(Outcome) []wire.Event
-	Reader graph.Reader // selects the events for Record
+	// Start is how the log shows the run; nil leaves it out of the log. Step is as in
+	// wire.RecorderOptions.
+	Start *wire.RunStart
+	Step  int
 }
 
 // start starts the job, or goes on with it where an attempt before has committed something.
@@ -58,6 +56,21 @@ type Outcome struct {
 	Status queue.Status
 	Result graph.Result[json.RawMessage]
 	Err    error // why it failed; nil for a run that was cancelled
+}
+
+// note returns what is noted of the end of an attempt. maxSteps is the limit that the run had.
+func (o Outcome) note(maxSteps int) note {
+	res := o.Result
+	n := note{End: &wire.RunEnd{Status: wire.RunStatus(o.Status), Waiting: res.Status == graph.Interrupted,
+		Error: wire.RunErrorOf(o.Err, maxSteps), Handed: o.Status == queue.Pending}}
+	if o.Err == nil && res.Status != "" && res.Status != graph.Failed {
+		n.Ended = &graph.Event{Mode: graph.Ended, Status: res.Status, Interrupts: res.Interrupts, Drained: res.Drained, Starved: res.Starved,
+			Steps: res.Steps, Checkpoint: res.Checkpoint}
+		if len(res.State) <= eventlog.MaxState {
+			n.Ended.State = res.State
+		}
+	}
+	return n
 }
 
 // errCancelled is the cause with which a worker cancels a run.

@@ -1,201 +1,185 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"sync"
+	"log/slog"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint/topic"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/eventlog"
 	"github.com/weftrun/weft/server/wire"
 )
 
-const (
-	batchTime = 20 * time.Millisecond // how long records wait for others
-	batchSize = 32                    // records that do not wait
-)
-
-// Log has the events of threads, on a bus. The events of a thread are numbered from 1 by their Seq.
-// One run of a thread at a time appends to its log.
-type Log struct{ Bus topic.Bus }
-
-// batch is what is published at once.
-type batch struct {
-	Events []wire.Event `json:"events"`
+// Log reads the event logs of threads as records of package wire. A log has the events of the
+// graphs, whatever engine runs them, and what workers note: see package eventlog. The records are
+// made when they are read, and are the same for each reader.
+type Log struct {
+	Bus    topic.Bus
+	Viewer Viewer
+	Log    *slog.Logger // for events that cannot be shown; nil means slog.Default
 }
 
-func topicOf(thread string) string { return "events/" + thread }
+// Viewer knows how the runs in a log are shown. It is safe for concurrent use.
+type Viewer interface {
+	// View returns how the graph of a namespace is shown.
+	View(ctx context.Context, run wire.RunStart, namespace string) *wire.View
+	// Start returns the start of a run whose first events are gone from the log; ok is false for a
+	// run that is none of a server.
+	Start(ctx context.Context, thread, run string) (start wire.RunStart, ok bool)
+}
 
-// Follow yields the events of a thread after a Seq, those that are stored and then those that are
-// appended, until ctx ends. If events after it are gone it begins with a *topic.MissedError, which
-// has the first Seq that is missing and their number. Any other error is the last result.
+func (l Log) logger() *slog.Logger { return cmp.Or(l.Log, slog.Default()) }
+
+// note is what a worker notes in the log.
+type note struct {
+	At time.Time `json:"at"`
+	// Begin is set where an attempt begins. Step is as in wire.RecorderOptions.
+	Begin *wire.RunStart `json:"begin,omitempty"`
+	Step  int            `json:"step,omitempty"`
+	// Ended is the last event of a run that did not fail, and End how the attempt ended.
+	Ended *graph.Event `json:"ended,omitempty"`
+	End   *wire.RunEnd `json:"end,omitempty"`
+}
+
+// idBits are the bits of a Seq and an N that count the records and the ids of one batch.
+const idBits = 16
+
+// Follow yields the records of a thread after a Seq, those in the log and then those that are
+// added, until ctx ends. Where events are gone from the log, it yields a *topic.MissedError and
+// goes on. Any other error is the last result.
 func (l Log) Follow(ctx context.Context, thread string, after uint64) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
-		for e, err := range l.Bus.Follow(ctx, topicOf(thread), 0) {
+		p := &projector{ctx: ctx, log: l, thread: thread, runs: map[string]*loggedRun{}}
+		for b, err := range (eventlog.Log{Bus: l.Bus}).Follow(ctx, thread, 0) {
 			var missed *topic.MissedError
-			if errors.As(err, &missed) {
-				continue // the Seq of the next event shows what is missing
-			}
-			var b batch
-			if err == nil {
-				err = json.Unmarshal(e.Data, &b)
+			var records []wire.Event
+			switch {
+			case errors.As(err, &missed):
+				if !yield(wire.Event{}, missed) {
+					return
+				}
+				continue
+			case err == nil:
+				records, err = p.project(b)
 			}
 			if err != nil {
 				yield(wire.Event{}, fmt.Errorf("work: the log of thread %.100q: %w", thread, err))
 				return
 			}
-			for _, ev := range b.Events {
-				if ev.Seq <= after {
-					continue
-				}
-				if n := ev.Seq - after - 1; n > 0 && !yield(wire.Event{}, &topic.MissedError{Name: topicOf(thread), From: after + 1, Count: n}) {
+			for _, e := range records {
+				if e.Seq > after && !yield(e, nil) {
 					return
 				}
-				if !yield(ev, nil) {
-					return
-				}
-				after = ev.Seq
 			}
 		}
 	}
 }
 
-// last returns the newest batch of a thread.
-func (l Log) last(ctx context.Context, thread string) (b batch, err error) {
-	position, err := l.Bus.Last(ctx, topicOf(thread))
+// Last returns a Seq such that the records after it are those of events which are not in the log
+// yet; 0 if the log is empty.
+func (l Log) Last(ctx context.Context, thread string) (seq uint64, err error) {
+	position, err := eventlog.Log{Bus: l.Bus}.Last(ctx, thread)
 	if err != nil || position == 0 {
-		return b, err
+		return 0, err
 	}
-	for e, err := range l.Bus.Follow(ctx, topicOf(thread), position-1) {
-		var missed *topic.MissedError
-		switch {
-		case errors.As(err, &missed):
-			continue
-		case err != nil:
-			return b, err
-		}
-		return b, json.Unmarshal(e.Data, &b)
-	}
-	return b, ctx.Err()
+	return (position+1)<<idBits - 1, nil
 }
 
-// writer appends the events of one attempt of a run. Records wait at most batchTime, and the first
-// after a pause does not.
-type writer struct {
+// projector makes records of the batches of a thread.
+type projector struct {
+	ctx    context.Context
 	log    Log
 	thread string
-	seq    uint64
-	failed func(error)
-
-	mu      sync.Mutex
-	waiting []wire.Event
-	wake    chan struct{} // there are records
-	full    chan struct{} // there are batchSize of them
-	closed  chan struct{}
-	done    chan struct{}
+	runs   map[string]*loggedRun
 }
 
-// open opens the log of a thread for a run, and returns the run's newest event in it. What the log
-// cannot do is reported to failed.
-func (l Log) open(ctx context.Context, thread, run string, failed func(error)) (w *writer, last wire.Event) {
-	w = &writer{log: l, thread: thread, failed: failed, wake: make(chan struct{}, 1), full: make(chan struct{}, 1),
-		closed: make(chan struct{}), done: make(chan struct{})}
-	b, err := l.last(ctx, thread)
-	if err != nil {
-		failed(err)
-	}
-	for _, e := range b.Events {
-		if w.seq = e.Seq; e.Run == run {
-			last = e
+// loggedRun is a run in the log.
+type loggedRun struct {
+	first    uint64         // position of its first batch; 0 if that is gone
+	start    wire.RunStart  // of the newest attempt
+	recorder *wire.Recorder // nil for a run that is none of a server
+	// at are the newest commits, by namespace: a state that is not in the log is read from there.
+	at map[string]uint64
+}
+
+// project returns the records of a batch.
+func (p *projector) project(b eventlog.Batch) (out []wire.Event, err error) {
+	var n note
+	if b.Note != nil {
+		if err := json.Unmarshal(b.Note, &n); err != nil {
+			return nil, err
 		}
 	}
-	go w.publish(context.WithoutCancel(ctx))
-	return w, last
-}
-
-// append adds records. It does not wait.
-func (w *writer) append(records ...wire.Event) {
-	if len(records) == 0 {
-		return
-	}
-	w.mu.Lock()
-	w.waiting = append(w.waiting, records...)
-	n := len(w.waiting)
-	w.mu.Unlock()
-	offer(w.wake)
-	if n >= batchSize {
-		offer(w.full)
-	}
-}
-
-// offer sends a signal, unless one waits already.
-func offer(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-// close appends what waits, and returns when it is in the log.
-func (w *writer) close() {
-	close(w.closed)
-	<-w.done
-}
-
-// publish publishes records until close.
-func (w *writer) publish(ctx context.Context) {
-	defer close(w.done)
-	pause := time.NewTimer(0)
-	defer pause.Stop()
-	for {
-		select {
-		case <-w.wake:
-			w.flush(ctx)
-		case <-w.closed:
-			w.flush(ctx)
-			return
+	r := p.runs[b.Run]
+	switch {
+	case n.Begin != nil:
+		first := b.Position
+		if r != nil {
+			first = r.first
 		}
-		pause.Reset(batchTime)
-		select {
-		case <-pause.C:
-		case <-w.full:
-		case <-w.closed:
+		r = p.run(b.Run, *n.Begin, n.Step)
+		r.first = first
+		out = r.recorder.Begin(n.At)
+	case r == nil:
+		r = &loggedRun{}
+		if start, ok := p.log.Viewer.Start(p.ctx, p.thread, b.Run); ok {
+			r = p.run(b.Run, start, -2)
 		}
 	}
+	if p.runs[b.Run] = r; r.recorder == nil {
+		return nil, nil
+	}
+	events := b.Events
+	if n.Ended != nil {
+		events = append(events, *n.Ended)
+	}
+	for _, ev := range events {
+		records, err := r.recorder.Record(p.whole(r, ev))
+		if err != nil {
+			p.log.logger().ErrorContext(p.ctx, "work: an event cannot be shown", "run_id", b.Run, "thread", p.thread, "error", err)
+		}
+		out = append(out, records...)
+	}
+	if n.End != nil {
+		out = append(out, r.recorder.End(n.At, *n.End)...)
+	}
+	id := (b.Position - r.first) << idBits
+	for i := range out {
+		out[i].Seq, out[i].N = b.Position<<idBits|uint64(i), id
+		id = out[i].Next()
+	}
+	return out, nil
 }
 
-// flush publishes the records that wait.
-func (w *writer) flush(ctx context.Context) {
-	w.mu.Lock()
-	b := batch{w.waiting}
-	w.waiting = nil
-	w.mu.Unlock()
-	if len(b.Events) == 0 {
-		return
-	}
-	for i := range b.Events {
-		w.seq++
-		b.Events[i].Seq = w.seq
-	}
-	data, err := json.Marshal(b)
-	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		err = w.log.Bus.Publish(ctx, topicOf(w.thread), data)
-	}
-	if err != nil {
-		w.failed(fmt.Errorf("work: %d events of thread %.100q are lost: %w", len(b.Events), w.thread, err))
-	}
+// run returns a run that begins.
+func (p *projector) run(id string, start wire.RunStart, step int) *loggedRun {
+	return &loggedRun{start: start, at: map[string]uint64{}, recorder: wire.NewRecorder(wire.RecorderOptions{
+		Run: id, Start: start, Step: step,
+		View: func(ns string) *wire.View { return p.log.Viewer.View(p.ctx, start, ns) },
+	})}
 }
 
-// Last returns the Seq of the newest event of a thread; 0 if there is none.
-func (l Log) Last(ctx context.Context, thread string) (seq uint64, err error) {
-	b, err := l.last(ctx, thread)
-	for _, e := range b.Events {
-		seq = e.Seq
+// whole returns an event with its state, which is not in the log if it is large.
+func (p *projector) whole(r *loggedRun, ev graph.Event) graph.Event {
+	switch {
+	case ev.Mode == graph.Checkpoints:
+		r.at[ev.Namespace] = ev.Checkpoint
+	case ev.Mode == graph.Ended && ev.Checkpoint > 0:
+		r.at[ev.Namespace] = ev.Checkpoint
 	}
-	return seq, err
+	if ev.State != nil || ev.Mode != graph.Values && ev.Mode != graph.Ended {
+		return ev
+	}
+	if v := p.log.Viewer.View(p.ctx, r.start, ev.Namespace); v != nil && v.Commit != nil {
+		if s, ok := v.Commit(r.at[ev.Namespace]); ok { // 0 is the newest
+			ev.State = s.State
+		}
+	}
+	return ev
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/eventlog"
 	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/server/wire"
 	"github.com/weftrun/weft/server/work"
@@ -38,20 +39,24 @@ type host struct {
 	ended []string // run, status
 }
 
-func (h *host) Job(_ context.Context, r queue.Run, last wire.Event) (work.Job, error) {
+func (h *host) Job(_ context.Context, r queue.Run) (work.Job, error) {
 	if r.Request == nil {
 		return work.Job{}, errors.New("the request is empty")
 	}
-	n := last.N
-	record := func(kind wire.Kind, node string) []wire.Event {
-		n++
-		return []wire.Event{{Run: r.ID, N: n, Kind: kind, Node: node}}
-	}
-	return work.Job{Graph: h.graph, Input: r.Request, Reader: graph.Reader{Modes: graph.Updates},
-		Begin:  func() []wire.Event { return record(wire.KindRun, "") },
-		Record: func(ev graph.Event) []wire.Event { return record(wire.KindResult, ev.Node) },
-		End:    func(o work.Outcome) []wire.Event { return record(wire.KindEnd, string(o.Status)) },
-	}, nil
+	return work.Job{Graph: h.graph, Input: r.Request, Step: -2, Start: &wire.RunStart{Attempt: r.Attempt, Thread: r.Thread, Graph: "steps"}}, nil
+}
+
+// View implements work.Viewer.
+func (h *host) View(ctx context.Context, start wire.RunStart, _ string) *wire.View {
+	return &wire.View{Thread: start.Thread, Graph: start.Graph, Commit: func(number uint64) (s wire.Snapshot, ok bool) {
+		state, info, err := h.graph.Thread(start.Thread).State(ctx, number)
+		return wire.Snapshot{Info: info, State: state}, err == nil
+	}}
+}
+
+// Start implements work.Viewer.
+func (h *host) Start(_ context.Context, thread, run string) (wire.RunStart, bool) {
+	return wire.RunStart{Attempt: 1, Thread: thread, Graph: "steps"}, run != "stranger"
 }
 
 func (h *host) Ended(_ context.Context, r queue.Run, o work.Outcome) error {
@@ -157,18 +162,21 @@ func ended(t testing.TB, q *queue.Queue, id string, want queue.Status) queue.Run
 	return r
 }
 
-// logged returns the log of the thread as text, without reading on.
+func (s *site) log() work.Log { return work.Log{Bus: s.bus, Viewer: s.host} }
+
+// logged returns the records of the thread as text, without reading on.
 func (s *site) logged(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	var lines []string
-	n := uint64(0)
-	for ev, err := range (work.Log{Bus: s.bus}).Follow(ctx, "t1", 0) {
-		if n++; err != nil || ev.Seq != n {
-			t.Fatalf("got event %d with error %v, want %d", ev.Seq, err, n)
+	var last wire.Event
+	for ev, err := range s.log().Follow(ctx, "t1", 0) {
+		if err != nil || ev.Seq <= last.Seq || ev.Run == last.Run && ev.N < last.Next() {
+			t.Fatalf("got record %d (id %d) with error %v after %d (id %d)", ev.Seq, ev.N, err, last.Seq, last.N)
 		}
-		lines = append(lines, strings.TrimSpace(fmt.Sprint(ev.Run, ".", ev.N, " ", ev.Kind, " ", ev.Node)))
+		last = ev
+		lines = append(lines, strings.TrimSpace(fmt.Sprint(ev.Run, " ", ev.Kind, " ", ev.Node)))
 	}
 	return strings.Join(lines, "; ")
 }
@@ -200,7 +208,8 @@ func TestWorker_RunsARunAndLogsIt(t *testing.T) {
 		}
 		s.stays <- struct{}{}
 		ended(t, q, "r1", queue.Success)
-		const want = "r1.1 run; r1.2 result first; r1.3 result slow; r1.4 result last; r1.5 result; r1.6 end success"
+		const want = "r1 run; r1 state; r1 state; r1 task first; r1 result first; r1 state; r1 task slow; r1 result slow; r1 state; " +
+			"r1 task last; r1 result last; r1 state; r1 end"
 		if got := s.logged(t); got != want {
 			t.Errorf("the log is\n%s\nwant\n%s", got, want)
 		}
@@ -328,21 +337,86 @@ func TestLogFollow_ReportsWhatIsMissing(t *testing.T) {
 		s.bus = &topic.Local{Keep: 1}
 		q, end := s.process(t)
 		defer end()
-		for _, id := range []string{"r1", "r2"} {
-			create(t, q, id, queue.Enqueue)
-			s.begins(t, "first")
-			s.begins(t, "slow")
-			time.Sleep(time.Second)
-			s.stays <- struct{}{}
-			s.begins(t, "last")
-			ended(t, q, id, queue.Success)
-		}
-		for _, err := range (work.Log{Bus: s.bus}).Follow(t.Context(), "t1", 2) {
-			var missed *topic.MissedError
-			if !errors.As(err, &missed) || missed.From != 3 || missed.Count == 0 {
-				t.Errorf("got %v, want that events from 3 on are missing", err)
+		create(t, q, "r1", queue.Enqueue)
+		s.begins(t, "first")
+		s.begins(t, "slow")
+		time.Sleep(time.Second)
+		s.stays <- struct{}{}
+		s.begins(t, "last")
+		ended(t, q, "r1", queue.Success)
+		missed := false
+		for ev, err := range s.log().Follow(t.Context(), "t1", 0) {
+			var lost *topic.MissedError
+			switch {
+			case errors.As(err, &lost):
+				missed = true
+				continue
+			case err != nil:
+				t.Fatal(err)
 			}
-			break
+			if ev.Kind == wire.KindEnd { // its run began before what is left
+				break
+			}
+		}
+		if !missed {
+			t.Error("nothing is reported as missing")
+		}
+	})
+}
+
+// elsewhere is a graph whose engine writes the log of its runs.
+type elsewhere struct {
+	graph.Untyped
+	bus topic.Bus
+}
+
+func (elsewhere) Logged() bool { return true }
+
+func (e elsewhere) Start(ctx context.Context, input json.RawMessage, o graph.RunOptions) *graph.Handle[json.RawMessage] {
+	h := e.Untyped.Start(ctx, input, o)
+	w := eventlog.Log{Bus: e.bus}.Writer(o.Thread, o.ID, 1)
+	for ev, err := range h.Join(eventlog.Reader()) {
+		if err == nil {
+			w.Write(ev)
+		}
+	}
+	w.End()
+	_ = w.Close(ctx)
+	return h
+}
+
+// The records of a run are the same, whatever engine ran its steps.
+func TestLog_IsTheSameForAnEngineElsewhere(t *testing.T) {
+	var logs [2]string
+	for i := range logs {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSite(t)
+			if i == 1 {
+				s.host.graph = elsewhere{s.host.graph, s.bus}
+			}
+			q, end := s.process(t)
+			defer end()
+			go func() { s.stays <- struct{}{} }()
+			create(t, q, "r1", queue.Enqueue)
+			ended(t, q, "r1", queue.Success)
+			logs[i] = s.logged(t)
+		})
+	}
+	if logs[0] != logs[1] || !strings.Contains(logs[0], "r1 end") {
+		t.Errorf("the records of an engine elsewhere are\n%s\nwant those of this process\n%s", logs[1], logs[0])
+	}
+}
+
+// Runs of a thread that no server has are in its log too, and show nothing.
+func TestLogFollow_PassesOverOtherRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		err := eventlog.Log{Bus: s.bus}.Publish(t.Context(), "t1", eventlog.Batch{Run: "stranger", Events: []graph.Event{{Mode: graph.Custom}}, End: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.logged(t); got != "" {
+			t.Errorf("the records are %s, want none", got)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package work
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"runtime/debug"
@@ -12,6 +13,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/eventlog"
 	"github.com/weftrun/weft/server/queue"
 )
 
@@ -30,13 +32,14 @@ type Config struct {
 	// Drain is how long a run may go on when the worker stops, before it is cancelled: 25 s if it
 	// is 0.
 	Drain time.Duration
-	Log   *slog.Logger // nil means slog.Default
+	Now   func() time.Time // nil means time.Now
+	Log   *slog.Logger     // nil means slog.Default
 }
 
 // Worker runs the runs of a queue.
 type Worker struct {
 	config Config
-	log    Log
+	log    eventlog.Log
 	drain  graph.Drain
 }
 
@@ -45,10 +48,13 @@ func New(c Config) *Worker {
 	c.Slots = cmp.Or(c.Slots, 64)
 	c.Every = cmp.Or(c.Every, 250*time.Millisecond)
 	c.Grace, c.Drain = cmp.Or(c.Grace, 10*time.Second), cmp.Or(c.Drain, 25*time.Second)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	return &Worker{config: c, log: Log{c.Bus}}
+	return &Worker{config: c, log: eventlog.Log{Bus: c.Bus}}
 }
 
 // Work claims and runs runs until ctx ends. Then it drains, and returns when it runs nothing more.
@@ -75,7 +81,10 @@ func (w *Worker) Work(ctx context.Context) {
 			wg.Go(func() {
 				w.run(running, c)
 				free <- struct{}{}
-				offer(ended)
+				select {
+				case ended <- struct{}{}:
+				default:
+				}
 			})
 		}
 		select {
@@ -111,22 +120,23 @@ func (w *Worker) run(ctx context.Context, c *queue.Claim) {
 
 // attempt runs one attempt, and ends the run or puts it back.
 func (w *Worker) attempt(ctx context.Context, c *queue.Claim) (o Outcome, err error) {
-	journal, last := w.log.open(c.Context(), c.Run.Thread, c.Run.ID, func(err error) {
-		w.config.Log.ErrorContext(ctx, "work: the log of events", "error", err)
-	})
+	journal := w.log.Writer(c.Run.Thread, c.Run.ID, c.Run.Attempt)
 	var job Job
 	o = w.outcome(ctx, c, journal, func() (err error) {
-		job, err = w.config.Host.Job(c.Context(), c.Run, last)
+		job, err = w.config.Host.Job(c.Context(), c.Run)
 		return err
 	}, &job)
 	if c.Context().Err() != nil {
-		journal.close()
+		w.close(ctx, c, journal)
 		return o, queue.ErrLost
 	}
-	if job.End != nil {
-		journal.append(job.End(o)...)
+	if job.Start != nil {
+		w.note(journal, o.note(job.Options.MaxSteps))
+		if o.Status != queue.Pending && !logs(job.Graph) {
+			journal.End()
+		}
 	}
-	journal.close()
+	w.close(ctx, c, journal)
 	ctx = context.WithoutCancel(ctx)
 	if o.Status == queue.Pending {
 		return o, c.PutBack(ctx)
@@ -137,8 +147,40 @@ func (w *Worker) attempt(ctx context.Context, c *queue.Claim) (o Outcome, err er
 	return o, c.Finish(ctx, o.end(job.Options.MaxSteps))
 }
 
+// logs reports whether the engine of a graph writes the log of its runs.
+func logs(g graph.Untyped) bool {
+	l, ok := g.(eventlog.Logged)
+	return ok && l.Logged()
+}
+
+// note adds a note to the log.
+func (w *Worker) note(journal *eventlog.Writer, n note) {
+	n.At = w.config.Now().UTC()
+	if n.Ended != nil {
+		n.Ended.Time = n.At
+	}
+	data, err := json.Marshal(n)
+	if err != nil {
+		w.config.Log.Error("work: a note for the log of events", "error", err)
+		return
+	}
+	journal.Note(data)
+}
+
+// closeTime bounds the wait for the last events of an attempt.
+const closeTime = 10 * time.Second
+
+// close waits until what was written is in the log.
+func (w *Worker) close(ctx context.Context, c *queue.Claim, journal *eventlog.Writer) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	if err := journal.Close(ctx); err != nil {
+		w.config.Log.ErrorContext(ctx, "work: the log of events", "run_id", c.Run.ID, "thread", c.Run.Thread, "error", err)
+	}
+}
+
 // outcome runs the graph of a claim.
-func (w *Worker) outcome(ctx context.Context, c *queue.Claim, journal *writer, prepare func() error, job *Job) (o Outcome) {
+func (w *Worker) outcome(ctx context.Context, c *queue.Claim, journal *eventlog.Writer, prepare func() error, job *Job) (o Outcome) {
 	defer func() {
 		if v := recover(); v != nil {
 			o = Outcome{Status: queue.Failed, Err: &graph.PanicError{Value: v, Stack: debug.Stack()}}
@@ -169,14 +211,14 @@ func (w *Worker) outcome(ctx context.Context, c *queue.Claim, journal *writer, p
 	options := job.Options
 	options.ID, options.Thread, options.Lease, options.Hold, options.Drain = c.Run.ID, c.Run.Thread, c.Lease(), true, &w.drain
 	options.Grace = cmp.Or(options.Grace, w.config.Grace)
-	h := job.start(work, options, again)
-	if job.Begin != nil {
-		journal.append(job.Begin()...)
+	if job.Start != nil {
+		w.note(journal, note{Begin: job.Start, Step: job.Step})
 	}
-	if job.Record != nil {
-		for ev, err := range h.Join(job.Reader) {
+	h := job.start(work, options, again)
+	if job.Start != nil && !logs(job.Graph) {
+		for ev, err := range h.Join(eventlog.Reader()) {
 			if err == nil {
-				journal.append(job.Record(ev)...)
+				journal.Write(ev)
 			}
 		}
 	}
