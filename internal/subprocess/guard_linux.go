@@ -43,7 +43,9 @@ var guard = sync.OnceValue(func() *os.File {
 	return in
 })
 
-// watch makes the guard kill the group of a program when this process ends.
+// watch makes the guard kill the group of a program when this process ends. The kernel kills the
+// program itself in any case. Only what a program has started is left, where this process is killed
+// after the start of the program and before watch.
 func watch(p *os.Process) { writeGuard("+", p) }
 
 // unwatch ends watch. The program must not have been waited for, so that its group has its id.

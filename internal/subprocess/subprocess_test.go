@@ -3,6 +3,7 @@
 package subprocess_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -23,18 +24,31 @@ const asParent = "SUBPROCESS_TEST_PARENT"
 func TestMain(m *testing.M) {
 	switch os.Getenv(asParent) {
 	case "run":
-		c := command("sh")
-		c.Args = []string{"-c", fmt.Sprintf("sleep 1000 & echo $$ $! > /proc/%d/fd/1; wait", os.Getpid())}
-		_, _, _ = subprocess.Run(context.Background(), c, nil)
+		ids, toParent, err := os.Pipe()
+		if err != nil {
+			panic(err)
+		}
+		c := command("sh", "-c", fmt.Sprintf("sleep 1000 & echo $$ $! > /proc/%d/fd/%d; wait", os.Getpid(), toParent.Fd()))
+		go func() { _, _, _ = subprocess.Run(context.Background(), c, nil) }()
+		line, _ := bufio.NewReader(ids).ReadString('\n')
+		printWatched(line)
+		time.Sleep(1000 * time.Second)
 	case "ask":
 		_, _ = subprocess.Ask(context.Background(), command("sh", "-c", "sleep 1000 & read -r line; echo $$ $!; wait"), []byte("1"), func(reply []byte) error {
-			_, err := os.Stdout.Write(reply)
-			return err
+			printWatched(string(reply))
+			return nil
 		})
 		time.Sleep(1000 * time.Second)
 	default:
 		os.Exit(m.Run())
 	}
+}
+
+// printWatched prints the ids of a program when its group is watched. Programs start one after
+// another, so the group is watched as soon as a further program has started.
+func printWatched(ids string) {
+	_, _, _ = subprocess.Run(context.Background(), command("true"), nil)
+	_, _ = os.Stdout.WriteString(ids)
 }
 
 func command(name string, args ...string) subprocess.Command {
