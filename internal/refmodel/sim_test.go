@@ -153,7 +153,8 @@ func (s *sim) access(ctx context.Context, name string, do func() error) error {
 }
 
 func (s *sim) Commit(ctx context.Context, c checkpoint.Commit) error {
-	return s.access(ctx, "commit "+c.ID, func() error {
+	name := fmt.Sprint("commit ", c.Namespace, " ", c.ID) // subgraphs of a run number theirs alike
+	return s.access(ctx, name, func() error {
 		err := s.Store.Commit(ctx, c)
 		at := fmt.Sprint(c.Namespace, " ", c.Seq())
 		s.note("commit %s %s %v", at, c.ID, err)
