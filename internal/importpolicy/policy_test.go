@@ -79,9 +79,10 @@ var policies = []policy{
 	{name: "graph", imports: []string{"state", "state/record", "checkpoint", "internal/step", "internal/stream", "internal/schedule", "internal/journal", "internal/suggest", "internal/validtext"}, modules: []string{
 		"github.com/google/jsonschema-go", "github.com/google/uuid",
 	}},
-	{name: "internal/refmodel", imports: []string{"state", "checkpoint", "graph"}},                                                                                                   // for tests alone
+	{name: "internal/picture", imports: []string{"graph"}},
+	{name: "internal/refmodel", imports: []string{"state", "checkpoint", "graph"}}, // for tests alone
 	{name: "internal/storetest", imports: []string{"state", "state/record", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph"}}, // for tests alone
-	{name: "internal/servertest", imports: []string{"internal/storetest"}},                                                                                                           // for tests alone
+	{name: "internal/servertest", imports: []string{"internal/storetest"}}, // for tests alone
 	{name: "graph/eventlog", imports: []string{"checkpoint/topic", "graph"}},
 	{name: "internal/golden", imports: []string{ // for tests alone
 		"state", "state/message", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",

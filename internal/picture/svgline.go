@@ -1,0 +1,150 @@
+package picture
+
+import (
+	"fmt"
+	"strings"
+)
+
+// hexagonTip is how far the tips of a router's box reach.
+const hexagonTip = 12
+
+// shape writes the outline of a node, which shows its kind.
+func (w *svgWriter) shape(b *Box) {
+	x, y, width, height := b.X, b.Y, b.W, b.H
+	switch {
+	case b.Open:
+		w.printf(`<rect class="shape" x="%d" y="%d" width="%d" height="%d" rx="12"/>`, x, y, width, height)
+	case b.node.Kind == "start", b.node.Kind == "end":
+		w.printf(`<rect class="shape" x="%d" y="%d" width="%d" height="%d" rx="%d"/>`, x, y, width, height, height/2)
+		if b.node.Kind == "end" {
+			w.printf(`<rect class="inner" x="%d" y="%d" width="%d" height="%d" rx="%d"/>`, x+3, y+3, width-6, height-6, height/2-3)
+		}
+	case b.node.Kind == "router":
+		w.printf(`<path class="shape" d="M%d %dH%dL%d %dL%d %dH%dL%d %dZ"/>`, x+hexagonTip, y, x+width-hexagonTip, x+width, y+height/2, x+width-hexagonTip, y+height, x+hexagonTip, x, y+height/2)
+	case b.node.Kind == "worker":
+		const back = 4
+		w.printf(`<rect class="behind" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, x+back, y, width-back, height-back)
+		w.printf(`<rect class="shape" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, x, y+back, width-back, height-back)
+	case b.node.Kind == "graph":
+		w.printf(`<rect class="shape" x="%d" y="%d" width="%d" height="%d" rx="4"/>`, x, y, width, height)
+		w.printf(`<path class="inner" d="M%d %dV%dM%d %dV%d"/>`, x+7, y, y+height, x+width-7, y, y+height)
+	default:
+		w.printf(`<rect class="shape" x="%d" y="%d" width="%d" height="%d" rx="8"/>`, x, y, width, height)
+	}
+	pause := func(y int) {
+		w.printf(`<path class="pause" d="M%d %dv8m5 -8v8"/>`, x+width-14, y-4)
+	}
+	if p := b.node.Pauses; p == "before" || p == "both" {
+		pause(y)
+	}
+	if p := b.node.Pauses; p == "after" || p == "both" {
+		pause(y + height)
+	}
+}
+
+// handler is the class of the way of an error handler.
+const handler = "handler"
+
+// classOf returns the class of a kind of edge.
+func classOf(kind string) string {
+	if kind == "edge" || kind == "choice" || kind == "join" {
+		return kind
+	}
+	return handler
+}
+
+// line writes an edge.
+func (w *svgWriter) line(l *Line) {
+	count, taken := w.Run.taken(l.edge)
+	class := "edge " + classOf(l.Kind)
+	if taken {
+		class += " taken"
+	}
+	to := l.ends[1][len(l.ends[1])-1]
+	w.printf(`<g%s class="%s">`, w.id(EdgeID(l.ends[0], to, classOf(l.Kind))), class)
+	if why := w.why(l); why != "" {
+		w.printf("<title>%s</title>", escape(why))
+	}
+	w.stroke(l, l.Kind != "join")
+	if l.Label.W > 0 {
+		label := ""
+		if classOf(l.Kind) == handler {
+			label = "error"
+		}
+		if count > 0 {
+			label = strings.TrimSpace(fmt.Sprintf("%s ×%d", label, count))
+		}
+		w.printf(`<text class="label" x="%d" y="%d">%s</text>`, l.Label.X+l.Label.W/2, l.Label.Y+l.Label.H/2+4, label)
+	}
+	w.printf("</g>\n")
+}
+
+// why is the reason why the run went this way.
+func (w *svgWriter) why(l *Line) string {
+	if w.Run == nil {
+		return ""
+	}
+	return w.Run.Whys[Way{l.From, l.To}]
+}
+
+// headLength is how long an arrowhead is.
+const headLength = 8
+
+// stroke writes the path of a line and its arrowhead.
+func (w *svgWriter) stroke(l *Line, head bool) {
+	w.printf(`<path class="line" d="M%d %d`, l.Start.X, l.Start.Y)
+	at, before := l.Start, l.Start
+	for i, c := range l.Curves {
+		end := c.To
+		if before = at; !c.Straight {
+			before = c.C2
+		}
+		if i == len(l.Curves)-1 && head && c.Straight {
+			end = toward(c.To, at, headLength-2) // the line ends inside the arrowhead
+		}
+		switch {
+		case !c.Straight:
+			w.printf("C%d %d %d %d %d %d", c.C1.X, c.C1.Y, c.C2.X, c.C2.Y, end.X, end.Y)
+		case end.X == at.X:
+			w.printf("V%d", end.Y)
+		default:
+			w.printf("H%d", end.X)
+		}
+		at = c.To
+	}
+	w.printf(`"/>`)
+	if !head {
+		return
+	}
+	switch dx, dy := at.X-before.X, at.Y-before.Y; {
+	case abs(dx) <= abs(dy) && dy >= 0:
+		w.printf(`<path class="head" d="M%d %dl-4 -%dh8z"/>`, at.X, at.Y, headLength)
+	case abs(dx) <= abs(dy):
+		w.printf(`<path class="head" d="M%d %dl-4 %dh8z"/>`, at.X, at.Y, headLength)
+	case dx < 0:
+		w.printf(`<path class="head" d="M%d %dl%d -4v8z"/>`, at.X, at.Y, headLength)
+	default:
+		w.printf(`<path class="head" d="M%d %dl-%d -4v8z"/>`, at.X, at.Y, headLength)
+	}
+}
+
+// glyphs are the signs of the states, in a circle around the origin.
+var glyphs = map[State]string{
+	Queued:   "M0 -4V0L3 2",
+	Running:  "M-2 -4L4 0L-2 4Z",
+	Done:     "M-4 0L-1 3L4 -3",
+	Asking:   "M-2.5 -2A2.5 2.5 0 1 1 1 0.3Q0 0.8 0 2M0 4.6V4.7",
+	Retrying: "M3.5 1.6A4 4 0 1 1 3.2 -2.4M3.6 -5V-2H0.8",
+	Failed:   "M-3 -3L3 3M3 -3L-3 3",
+	Cached:   "M-4 -2H4M-4 2H4",
+	Skipped:  "M-4 0H4",
+}
+
+// icons writes the signs of the states, which nodes use.
+func (w *svgWriter) icons() {
+	w.printf("<defs>\n")
+	for _, s := range states[1:] {
+		w.printf(`<g id="weft-icon-%s"><circle r="8"/><path class="weft-glyph" d="%s"/></g>`+"\n", s, glyphs[s])
+	}
+	w.printf("</defs>\n")
+}
