@@ -52,6 +52,9 @@ func (c *call) refuse(e *wire.Error) {
 	if status == http.StatusUnauthorized {
 		c.w.Header().Set("WWW-Authenticate", "Bearer")
 	}
+	if e.Code == wire.CodeDraining || e.Code == wire.CodeRateLimited {
+		c.w.Header().Set("Retry-After", retryAfter)
+	}
 	contentType, body := e.Body(c.dialect)
 	_ = c.write(status, contentType, body)
 }

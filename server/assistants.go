@@ -26,7 +26,7 @@ var systemCreator = json.RawMessage(`"system"`)
 
 // isSystem reports whether an assistant is that of a graph.
 func (s *Server) isSystem(id string) bool {
-	for graphID := range s.config.Graphs {
+	for graphID := range s.graphs() {
 		if id == wire.AssistantUUID(graphID) {
 			return true
 		}
@@ -112,8 +112,8 @@ func (s assistants) remove(ctx context.Context, id string) error {
 }
 
 // addSystemAssistants stores the assistants of graphs that have none yet.
-func (s *Server) addSystemAssistants(ctx context.Context) error {
-	for id := range s.config.Graphs {
+func (s *Server) addSystemAssistants(ctx context.Context, v *served) error {
+	for id := range v.graphs {
 		settings := s.config.Defaults[id]
 		now := wire.At(s.now())
 		a := wire.Assistant{
@@ -130,7 +130,7 @@ func (s *Server) addSystemAssistants(ctx context.Context) error {
 
 // assistantID returns the id of an assistant, for which a client may give the id of a graph.
 func (s *Server) assistantID(text string) (id string, ok bool) {
-	if _, isGraph := s.config.Graphs[text]; isGraph {
+	if _, isGraph := s.graphs()[text]; isGraph {
 		return wire.AssistantUUID(text), true
 	}
 	id, err := checkID("assistant_id", text)
@@ -174,7 +174,7 @@ func (c *call) runnable(text string) (wire.Assistant, error) {
 		if err != nil {
 			return wire.Assistant{}, err
 		}
-		if found && c.server.config.Graphs[a.record.GraphID] != nil && (c.server.isSystem(id) || passes(a.record.Metadata, filter)) {
+		if found && c.server.graphs()[a.record.GraphID] != nil && (c.server.isSystem(id) || passes(a.record.Metadata, filter)) {
 			return a.record.Assistant, nil
 		}
 	}

@@ -21,7 +21,7 @@ func drawAssistant(c *call) error {
 	if err != nil {
 		return err
 	}
-	g := c.server.config.Graphs[a.GraphID]
+	g := c.server.graphs()[a.GraphID]
 	if g == nil {
 		return wire.Errorf(wire.CodeGraphNotFound, "Graph %.100q not found", a.GraphID)
 	}

@@ -62,9 +62,6 @@ func newServer(t testing.TB, store checkpoint.Store, change ...func(*server.Conf
 			"agent": {Config: wire.Config{Configurable: wire.Object{"model_name": json.RawMessage(`"openai"`)}}},
 		},
 	}
-	if r, ok := store.(*redis.Store); ok {
-		c.Bus = r.Bus(0)
-	}
 	for _, f := range change {
 		f(&c)
 	}

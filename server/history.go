@@ -104,7 +104,7 @@ func (c *call) history(q historyRequest) error {
 		}
 	}
 	view := t.view(c.Context(), "")
-	for s, err := range c.server.config.Graphs[t.graphID].Thread(t.thread).States(c.Context(), page) {
+	for s, err := range c.server.graphs()[t.graphID].Thread(t.thread).States(c.Context(), page) {
 		if errors.Is(err, graph.ErrUnknownThread) {
 			break
 		}

@@ -22,7 +22,7 @@ func (h host) Job(ctx context.Context, r queue.Run) (work.Job, error) {
 	if err != nil {
 		return work.Job{}, err
 	}
-	g := h.server.config.Graphs[s.Graph]
+	g := h.server.graphs()[s.Graph]
 	if g == nil {
 		return work.Job{}, fmt.Errorf("server: graph %.100q of the run is not served", s.Graph)
 	}
@@ -158,7 +158,7 @@ func (s *Server) outcome(ctx context.Context, r queue.Run) (json.RawMessage, err
 	if err != nil {
 		return nil, err
 	}
-	g := s.config.Graphs[spec.Graph]
+	g := s.graphs()[spec.Graph]
 	if g == nil {
 		return nil, wire.Errorf(wire.CodeGraphNotFound, "Graph %.100q not found", spec.Graph)
 	}

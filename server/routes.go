@@ -49,19 +49,19 @@ var routes = []route{
 	{http.MethodPost, "/threads/{thread_id}/history", false, searchHistory},
 
 	{http.MethodPost, "/threads/{thread_id}/runs", false, createRun},
-	{http.MethodPost, "/threads/{thread_id}/runs/wait", false, waitRun},
-	{http.MethodPost, "/threads/{thread_id}/runs/stream", false, streamRun},
+	{http.MethodPost, "/threads/{thread_id}/runs/wait", false, waits(waitRun)},
+	{http.MethodPost, "/threads/{thread_id}/runs/stream", false, waits(streamRun)},
 	{http.MethodGet, "/threads/{thread_id}/runs", false, listRuns},
 	{http.MethodGet, "/threads/{thread_id}/runs/{run_id}", false, getRun},
 	{http.MethodDelete, "/threads/{thread_id}/runs/{run_id}", false, deleteRun},
-	{http.MethodGet, "/threads/{thread_id}/runs/{run_id}/join", false, joinRun},
-	{http.MethodGet, "/threads/{thread_id}/runs/{run_id}/stream", false, joinStream},
+	{http.MethodGet, "/threads/{thread_id}/runs/{run_id}/join", false, waits(joinRun)},
+	{http.MethodGet, "/threads/{thread_id}/runs/{run_id}/stream", false, waits(joinStream)},
 	{http.MethodPost, "/threads/{thread_id}/runs/{run_id}/cancel", false, cancelRun},
 	{http.MethodPost, "/runs", false, createRun},
 	{http.MethodPost, "/runs/batch", false, createRuns},
 	{http.MethodPost, "/runs/cancel", false, cancelRuns},
-	{http.MethodPost, "/runs/wait", false, waitRun},
-	{http.MethodPost, "/runs/stream", false, streamRun},
+	{http.MethodPost, "/runs/wait", false, waits(waitRun)},
+	{http.MethodPost, "/runs/stream", false, waits(streamRun)},
 	{http.MethodGet, "/runs/{run_id}/{view}", false, viewRun},
 	{http.MethodPost, "/runs/{run_id}/cancel", false, cancelRun},
 
@@ -87,9 +87,9 @@ func viewRun(c *call) error {
 		c.SetPathValue("cron_id", view)
 		return getCron(c)
 	case view == "stream":
-		return joinStream(c)
+		return waits(joinStream)(c)
 	case view == "join":
-		return joinRun(c)
+		return waits(joinRun)(c)
 	}
 	return wire.Errorf(wire.CodeNotFound, "Not Found")
 }
@@ -120,7 +120,7 @@ func (s *Server) handlerOf(rt route) http.Handler {
 		if err == nil {
 			err = rt.handle(c)
 		}
-		if err != nil && r.Context().Err() == nil {
+		if err != nil && (r.Context().Err() == nil || s.draining.Load()) {
 			f, hidden := faultOf(err)
 			if hidden {
 				s.log().ErrorContext(r.Context(), "server: a request failed", "path", rt.path, "request_id", c.id, "error", err)

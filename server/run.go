@@ -69,7 +69,7 @@ func (s *runSpec) options(r queue.Run) graph.RunOptions {
 	k := s.Kwargs
 	return graph.RunOptions{
 		At: s.At, Namespace: s.Namespace, MaxSteps: k.Config.RecursionLimit, InterruptBefore: s.Before, InterruptAfter: s.After,
-		Durability: durabilities[k.Durability], OnOpenQuestions: graph.Discard, Metadata: wire.Labels(s.Metadata), By: s.Who.Name,
+		Durability: durabilities[k.Durability], OnOpenQuestions: graph.Discard, Metadata: wire.Labels(s.Metadata), By: s.Who.Name, Via: graph.ViaHTTP,
 		Settings: Settings{k.Config.Configurable, k.Context, s.Assistant, r.Thread, r.ID, s.Who},
 	}
 }

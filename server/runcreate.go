@@ -164,7 +164,7 @@ func kwargsOf(q *runRequest, a wire.Assistant, id, threadID string) wire.RunKwar
 
 // read sets what the graph gets: where the run goes on, the input, or the edit and the answers.
 func (s *runSpec) read(c *call, q *runRequest, threadID string) error {
-	messages := c.server.config.Messages[s.Graph]
+	messages := c.server.messages()[s.Graph]
 	if err := s.readCheckpoint(c, q, threadID); err != nil {
 		return err
 	}

@@ -260,7 +260,7 @@ func (c *call) waitFor(r queue.Run) error {
 		cancel()
 		switch {
 		case c.Context().Err() != nil:
-			return c.Context().Err()
+			return c.cutOff(begun)
 		case errors.Is(err, context.DeadlineExceeded):
 			begun = true
 			if _, err := c.w.Write([]byte("\n")); err != nil {

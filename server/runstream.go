@@ -199,7 +199,7 @@ func (c *call) reads(r queue.Run, cancels bool) (leave func()) {
 	}
 	c.server.readers.add(r.ID, 1)
 	return func() {
-		if c.server.readers.add(r.ID, -1) > 0 || c.Context().Err() == nil {
+		if c.server.readers.add(r.ID, -1) > 0 || c.Context().Err() == nil || c.server.draining.Load() {
 			return
 		}
 		ctx := context.WithoutCancel(c.Context())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -19,6 +20,8 @@ type Server struct {
 	config     Config
 	limits     Limits
 	handler    http.Handler
+	served     atomic.Pointer[served]
+	draining   atomic.Bool
 	memory     memory.Store
 	assistants assistants
 	threads    records[thread]
@@ -36,15 +39,10 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if c.Store == nil {
 		return nil, fmt.Errorf("%w: Store must be set", ErrConfig)
 	}
-	if len(c.Graphs) == 0 {
-		return nil, fmt.Errorf("%w: Graphs must have a graph", ErrConfig)
+	served, err := servedOf(c.Graphs, c.Messages)
+	if err != nil {
+		return nil, err
 	}
-	for id, g := range c.Graphs {
-		if id == "" || g == nil {
-			return nil, fmt.Errorf("%w: Graphs must have ids and graphs (got id %q)", ErrConfig, id)
-		}
-	}
-	messageFields(&c)
 	docs, items, err := storesOf(ctx, c)
 	if err != nil {
 		return nil, err
@@ -53,6 +51,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		config: c, limits: c.Limits.withDefaults(), memory: items, assistants: newAssistants(docs),
 		threads: newRecords[thread](docs, "weft.threads"), leftovers: newRecords[leftover](docs, "weft.leftovers"),
 	}
+	s.served.Store(served)
 	if s.bus, err = busOf(ctx, c); err != nil {
 		return nil, err
 	}
@@ -65,7 +64,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	})
 	s.metrics.init()
 	s.handler = s.handlers()
-	if err := s.addSystemAssistants(ctx); err != nil {
+	if err := s.addSystemAssistants(ctx, served); err != nil {
 		return nil, fmt.Errorf("server: store the assistants: %w", err)
 	}
 	return s, nil
@@ -109,26 +108,24 @@ func storesOf(ctx context.Context, c Config) (docs document.Store, items memory.
 
 // busOf returns the bus of a config, which by default is that of the store.
 func busOf(ctx context.Context, c Config) (topic.Bus, error) {
+	if c.Bus != nil {
+		return c.Bus, nil
+	}
 	switch offers := c.Store.(type) {
 	case interface {
-		Bus(context.Context, int) (*topic.Polled, error)
+		Bus(context.Context, int) (topic.Bus, error)
 	}:
-		if c.Bus == nil {
-			bus, err := offers.Bus(ctx, 0)
-			if err != nil {
-				return nil, fmt.Errorf("server: open the bus: %w", err)
-			}
-			return bus, nil
+		bus, err := offers.Bus(ctx, 0)
+		if err != nil {
+			return nil, fmt.Errorf("server: open the bus: %w", err)
 		}
+		return bus, nil
+	case interface{ Bus(int) topic.Bus }:
+		return offers.Bus(0), nil
 	case *checkpoint.Memory:
-		if c.Bus == nil {
-			return new(topic.Local), nil
-		}
+		return new(topic.Local), nil
 	}
-	if c.Bus == nil {
-		return nil, fmt.Errorf("%w: Bus must be set, since the store %T does not offer one", ErrConfig, c.Store)
-	}
-	return c.Bus, nil
+	return nil, fmt.Errorf("%w: Bus must be set, since the store %T does not offer one", ErrConfig, c.Store)
 }
 
 // ServeHTTP implements http.Handler.

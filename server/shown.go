@@ -3,14 +3,10 @@ package server
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server/wire"
-	"github.com/weftrun/weft/state"
-	"github.com/weftrun/weft/state/message"
 )
 
 // shownThread is a thread as the runs and states of one graph show it.
@@ -31,7 +27,7 @@ func (t shownThread) view(ctx context.Context, namespace string) *wire.View {
 	if namespace != "" {
 		return v
 	}
-	v.Messages = t.server.config.Messages[t.graphID]
+	v.Messages = t.server.messages()[t.graphID]
 	v.Commit = func(number uint64) (wire.Snapshot, bool) {
 		s, err := t.commit(ctx, number)
 		return s, err == nil
@@ -41,37 +37,12 @@ func (t shownThread) view(ctx context.Context, namespace string) *wire.View {
 
 // commit loads a commit with its state; 0 is the newest.
 func (t shownThread) commit(ctx context.Context, number uint64) (wire.Snapshot, error) {
-	g := t.server.config.Graphs[t.graphID]
+	g := t.server.graphs()[t.graphID]
 	if g == nil {
 		return wire.Snapshot{}, wire.Errorf(wire.CodeGraphNotFound, "Graph %.100q not found", t.graphID)
 	}
 	state, info, err := g.Thread(t.thread).State(ctx, number)
 	return wire.Snapshot{Info: info, State: state}, err
-}
-
-// messageFields adds to the config which fields of the graphs are lists of messages.
-func messageFields(c *Config) {
-	names := maps.Clone(c.Messages)
-	if names == nil {
-		names = map[string][]string{}
-	}
-	for id, g := range c.Graphs {
-		offers, ok := g.(interface {
-			Channels() map[string]state.Channel
-		})
-		if _, set := names[id]; set || !ok {
-			continue
-		}
-		for name, channel := range offers.Channels() {
-			if _, ok := channel.(interface {
-				Last() (message.Message, bool)
-			}); ok { // a message.Log
-				names[id] = append(names[id], name)
-			}
-		}
-		slices.Sort(names[id])
-	}
-	c.Messages = names
 }
 
 // follows reports whether a commit goes on from another one.

@@ -24,7 +24,7 @@ func (c *call) shownOf(t thread) shownThread {
 	var graphID, assistantID string
 	_ = json.Unmarshal(t.Metadata[wire.MetadataGraph], &graphID) // clients may write anything there
 	_ = json.Unmarshal(t.Metadata[wire.MetadataAssistant], &assistantID)
-	if graphs := c.server.config.Graphs; graphs[graphID] == nil {
+	if graphs := c.server.graphs(); graphs[graphID] == nil {
 		graphID, assistantID = "", ""
 		if len(graphs) == 1 {
 			for id := range graphs {

@@ -50,7 +50,7 @@ func updateState(c *call) error {
 	if err := q.Checkpoint.check(); err != nil {
 		return err
 	}
-	e, err := q.edit(c.server.config.Messages[t.graphID])
+	e, err := q.edit(c.server.messages()[t.graphID])
 	if err != nil {
 		return err
 	}
@@ -107,10 +107,10 @@ func (c *call) edit(t shownThread, steps [][]graph.UntypedEdit, o graph.RunOptio
 	case len(unfinished) > 0:
 		return 0, busy
 	}
-	o.Thread, o.By, o.Lease.Policy = t.thread, c.who.Name, checkpoint.Wait
+	o.Thread, o.By, o.Via, o.Lease.Policy = t.thread, c.who.Name, graph.ViaHTTP, checkpoint.Wait
 	ctx, cancel := context.WithTimeout(c.Context(), releaseTime)
 	defer cancel()
-	res, err := c.server.config.Graphs[t.graphID].Edit(ctx, steps, o)
+	res, err := c.server.graphs()[t.graphID].Edit(ctx, steps, o)
 	switch {
 	case errors.Is(err, checkpoint.ErrOwned), ctx.Err() != nil && c.Context().Err() == nil:
 		return 0, busy

@@ -66,7 +66,7 @@ func (c *call) answerCreated(t thread, steps []superstep) error {
 		return c.answer(t.Thread)
 	}
 	id, shown := t.ThreadID, c.shownOf(t)
-	all, err := edits(steps, c.server.config.Messages[shown.graphID])
+	all, err := edits(steps, c.server.messages()[shown.graphID])
 	if err == nil {
 		_, err = c.edit(shown, all, graph.RunOptions{})
 	}

@@ -30,6 +30,9 @@ func getOK(c *call) error {
 			status.OK, status.Reason = false, "the store is not available"
 		}
 	}
+	if c.server.draining.Load() {
+		status.OK, status.Reason = false, "the server stops"
+	}
 	data, err := encode(status)
 	if err != nil {
 		return err
@@ -101,7 +104,7 @@ func truncate(c *call) error {
 				return err
 			}
 		}
-		if err := s.addSystemAssistants(ctx); err != nil {
+		if err := s.addSystemAssistants(ctx, s.served.Load()); err != nil {
 			return err
 		}
 	}

@@ -13,11 +13,15 @@ const workEvery = time.Second
 
 // Workers are the settings of the runs of a process.
 type Workers struct {
-	// Slots is how many runs run at once: 64 if it is 0.
+	// Slots is how many runs run at once: 64 if it is 0. If it is negative, this process runs none.
 	Slots int
+	// Grace is how long a node may go on when its run was cancelled: 10 s if it is 0.
+	Grace time.Duration
 	// Drain is how long a run may go on when the process stops, before it is cancelled: 25 s if it
 	// is 0.
 	Drain time.Duration
+	// Abort, when it is closed, ends that time at once.
+	Abort <-chan struct{}
 }
 
 // Work does the work of the server that no request does, until ctx ends: it runs runs, creates
@@ -27,11 +31,14 @@ type Workers struct {
 func (s *Server) Work(ctx context.Context, w Workers) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() {
-		work.New(work.Config{
-			Queue: s.queue, Store: s.config.Store, Bus: s.bus, Host: host{s}, Slots: w.Slots, Drain: w.Drain, Now: s.now, Log: s.log(),
-		}).Work(ctx)
-	})
+	if w.Slots >= 0 {
+		wg.Go(func() {
+			work.New(work.Config{
+				Queue: s.queue, Store: s.config.Store, Bus: s.bus, Host: host{s}, Slots: w.Slots,
+				Grace: w.Grace, Drain: w.Drain, Abort: w.Abort, Now: s.now, Log: s.log(),
+			}).Work(ctx)
+		})
+	}
 	wg.Go(func() {
 		for ctx.Err() == nil {
 			if err := s.queue.Follow(ctx); err != nil && ctx.Err() == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/weftrun/weft/internal/cli/verbs"
 	"github.com/weftrun/weft/nodes"
 	"github.com/weftrun/weft/nodes/turn"
+	"github.com/weftrun/weft/server"
 	"github.com/weftrun/weft/state/agent"
 	"github.com/weftrun/weft/state/record"
 )
@@ -57,6 +58,9 @@ type Config struct {
 	Graphs map[string]Graph
 	// Chats are the agents of the command chat, by name: see [Chat].
 	Chats map[string]Chat
+	// Server, if it is set, changes the settings of the server of the commands serve, dev and
+	// worker after those of their flags: for example its Auth, Routes or Limits.
+	Server func(*server.Config)
 }
 
 // Opener opens the store at an address, which is the value of --store.
@@ -119,7 +123,7 @@ func (c Config) agents() (map[string]turn.Config, error) {
 func (c Config) commandLine() (verbs.Config, error) {
 	program, err := c.program()
 	all := verbs.Config{
-		Name: c.Name, Stores: c.Stores, Graphs: c.Graphs, Chats: c.Chats,
+		Name: c.Name, Stores: c.Stores, Graphs: c.Graphs, Chats: c.Chats, Server: c.Server,
 		Options: workflow.Options{Kinds: program.Kinds(), Sections: program.Sections(), Reducers: prefixed(c.Reducers), Types: prefixed(c.Types)},
 	}
 	maps.Copy(all.Options.Kinds, c.Kinds)

@@ -12,6 +12,7 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/nodes"
 	"github.com/weftrun/weft/nodes/turn"
+	"github.com/weftrun/weft/server"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/record"
 )
@@ -28,9 +29,14 @@ func TestConfig_AddsToTheReadyKinds(t *testing.T) {
 			"test": func(context.Context, string) (checkpoint.Store, error) { return new(checkpoint.Memory), nil },
 		},
 	}
+	c.Server = func(c *server.Config) { c.Version = "mine" }
 	all, err := c.commandLine()
 	if err != nil {
 		t.Fatal(err)
+	}
+	var served server.Config
+	if all.Server(&served); served.Version != "mine" {
+		t.Errorf("the settings of the server are %+v, want those of the program", served)
 	}
 	got := all.Options
 	if want := len(nodes.Kinds()) + 2; len(got.Kinds) != want {

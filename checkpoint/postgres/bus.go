@@ -18,7 +18,7 @@ var eventSchema string
 // Config.Migrate forbids it. Followers in other processes get an event within 20 ms; that costs one
 // query of this process in that time while there are followers. It uses no LISTEN, so it also works
 // behind a pooler. The bus is usable until the Store is closed.
-func (s *Store) Bus(ctx context.Context, keep int) (*topic.Polled, error) {
+func (s *Store) Bus(ctx context.Context, keep int) (topic.Bus, error) {
 	if err := s.addTables(ctx, "events", eventSchema); err != nil {
 		return nil, err
 	}

@@ -23,12 +23,12 @@ const (
 	busBlock = time.Second // how long a pump waits in the server for the next event
 )
 
-// Bus is a topic.Bus for all processes that use the same server and prefix.
+// bus is a topic.Bus for all processes that use the same server and prefix.
 //
 // A topic is a stream, not a channel of Redis's pub/sub, so each follower has a position. An event
 // that is published while the follower's connection is lost is delivered after it is back. One
 // connection waits for the events of a topic for all followers in this process.
-type Bus struct {
+type bus struct {
 	store *Store
 	keep  int
 
@@ -36,22 +36,20 @@ type Bus struct {
 	pumps map[string]*pump // of the topics that have followers
 }
 
-var _ topic.Bus = (*Bus)(nil)
-
 // Bus returns a bus that stores at least the newest keep events of each topic, and about a hundred
 // more; 0 means 10,000. The bus is usable until the Store is closed. Publish and Last retry for
 // Config.RetryFor; a follower retries until its context ends.
-func (s *Store) Bus(keep int) *Bus {
+func (s *Store) Bus(keep int) topic.Bus {
 	if keep <= 0 {
 		keep = 10_000
 	}
-	return &Bus{store: s, keep: keep, pumps: map[string]*pump{}}
+	return &bus{store: s, keep: keep, pumps: map[string]*pump{}}
 }
 
-func (b *Bus) key(name string) string { return b.store.cfg.Prefix + ":b:{" + encode(name) + "}" }
+func (b *bus) key(name string) string { return b.store.cfg.Prefix + ":b:{" + encode(name) + "}" }
 
 // Publish implements topic.Bus, in one round trip.
-func (b *Bus) Publish(ctx context.Context, name string, data []byte) error {
+func (b *bus) Publish(ctx context.Context, name string, data []byte) error {
 	if err := topic.CheckName(name); err != nil {
 		return err
 	}
@@ -63,7 +61,7 @@ func (b *Bus) Publish(ctx context.Context, name string, data []byte) error {
 }
 
 // Last implements topic.Bus.
-func (b *Bus) Last(ctx context.Context, name string) (uint64, error) {
+func (b *bus) Last(ctx context.Context, name string) (uint64, error) {
 	if err := topic.CheckName(name); err != nil {
 		return 0, err
 	}
@@ -75,7 +73,7 @@ func (b *Bus) Last(ctx context.Context, name string) (uint64, error) {
 }
 
 // Follow implements topic.Bus.
-func (b *Bus) Follow(ctx context.Context, name string, after uint64) iter.Seq2[topic.Event, error] {
+func (b *bus) Follow(ctx context.Context, name string, after uint64) iter.Seq2[topic.Event, error] {
 	return func(yield func(topic.Event, error) bool) {
 		err := topic.CheckName(name)
 		if err == nil {
@@ -93,7 +91,7 @@ var errEnough = errors.New("redis: the reader left")
 
 // follower is one loop over a topic.
 type follower struct {
-	bus   *Bus
+	bus   *bus
 	name  string
 	at    uint64
 	yield func(topic.Event, error) bool
@@ -204,7 +202,7 @@ func (s *Store) nap(ctx context.Context, d time.Duration) error {
 func id(n uint64) string { return decimal(n) + "-0" }
 
 // read runs a command whose reply are entries of a stream.
-func (b *Bus) read(ctx context.Context, name string, args ...any) ([]topic.Event, error) {
+func (b *bus) read(ctx context.Context, name string, args ...any) ([]topic.Event, error) {
 	reply, err := b.store.ask(ctx, b.key(name), args...)
 	if err != nil {
 		return nil, err
@@ -238,9 +236,9 @@ func event(entry any) (topic.Event, error) {
 
 // pump waits in the server for news of one topic, for all who follow it in this process.
 type pump struct {
-	bus     *Bus
+	bus     *bus
 	name    string
-	readers int // guarded by Bus.mu; at 0 the pump ends soon
+	readers int // guarded by bus.mu; at 0 the pump ends soon
 
 	mu   sync.Mutex
 	last uint64 // position of the newest event
@@ -249,7 +247,7 @@ type pump struct {
 }
 
 // join returns the pump of a topic, at work. at is where the caller found nothing after.
-func (b *Bus) join(name string, at uint64) (*pump, error) {
+func (b *bus) join(name string, at uint64) (*pump, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.pumps[name]
@@ -268,7 +266,7 @@ func (b *Bus) join(name string, at uint64) (*pump, error) {
 	return p, nil
 }
 
-func (b *Bus) leave(p *pump) {
+func (b *bus) leave(p *pump) {
 	if p == nil {
 		return
 	}

@@ -14,7 +14,7 @@ var eventSchema string
 // Bus returns a bus in this file, for all processes that share it. It stores the newest keep events
 // of each topic, 10,000 if keep is 0. It creates its tables if they are missing. Followers in
 // other processes get an event within 20 ms. The bus is usable until the Store is closed.
-func (s *Store) Bus(ctx context.Context, keep int) (*topic.Polled, error) {
+func (s *Store) Bus(ctx context.Context, keep int) (topic.Bus, error) {
 	err := s.submit(ctx, func(w *writer) error {
 		_, err := w.conn.ExecContext(context.Background(), eventSchema)
 		return err

@@ -110,14 +110,15 @@ var policies = []policy{
 	{name: "internal/cli/chat", imports: []string{
 		"state/agent", "checkpoint", "graph", "nodes/turn", "internal/cli/terminal", "internal/cli/reports",
 	}, modules: []string{"golang.org/x/term"}},
+	{name: "internal/cli/serve", imports: []string{"server"}},
 	{name: "internal/cli/verbs", imports: []string{
 		"state", "state/record", "state/message", "state/agent", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
 		"checkpoint/sqlite", "conversation/thread", "capabilities/memory", "graph", "graph/workflow", "nodes/turn", "internal/suggest",
-		"internal/cli/terminal", "internal/cli/reports", "internal/cli/chat",
+		"server", "internal/cli/terminal", "internal/cli/reports", "internal/cli/chat", "internal/cli/serve",
 	}, modules: []string{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson",
 	}},
-	{name: "weftcli", imports: []string{"state/record", "state/agent", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes", "nodes/turn", "internal/cli/verbs"}},
+	{name: "weftcli", imports: []string{"state/record", "state/agent", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes", "nodes/turn", "server", "internal/cli/verbs"}},
 	{name: root},
 	{name: "cmd/weft", imports: []string{
 		"weftcli", "checkpoint", "checkpoint/postgres", "checkpoint/redis", "state/agent", "capabilities/model", "capabilities/model/openai", "graph", "nodes/turn",

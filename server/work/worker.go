@@ -32,6 +32,8 @@ type Config struct {
 	// Drain is how long a run may go on when the worker stops, before it is cancelled: 25 s if it
 	// is 0.
 	Drain time.Duration
+	// Abort, when it is closed, ends that time at once.
+	Abort <-chan struct{}
 	Now   func() time.Time // nil means time.Now
 	Log   *slog.Logger     // nil means slog.Default
 }
@@ -97,7 +99,14 @@ func (w *Worker) Work(ctx context.Context) {
 	w.drain.Request("the worker stops")
 	timer := time.AfterFunc(w.config.Drain, stop)
 	defer timer.Stop()
-	wg.Wait()
+	drained := make(chan struct{})
+	go func() { wg.Wait(); close(drained) }()
+	select {
+	case <-w.config.Abort:
+		stop()
+		<-drained
+	case <-drained:
+	}
 }
 
 // run runs a claim to its end. A panic of the host is the failure of the run.

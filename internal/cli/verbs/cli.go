@@ -14,6 +14,7 @@ import (
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/internal/cli/reports"
 	"github.com/weftrun/weft/internal/cli/terminal"
+	"github.com/weftrun/weft/server"
 )
 
 // Config configures a command line.
@@ -30,6 +31,8 @@ type Config struct {
 	Graphs map[string]Graph
 	// Chats open agents by name, with which chat talks; their graphs are served as Graphs are.
 	Chats map[string]Chat
+	// Server, if it is set, changes the settings of the server of the verbs serve, dev and worker.
+	Server func(*server.Config)
 
 	Args           []string // without the program's name; nil means those of the process
 	Stdin          io.Reader
@@ -177,6 +180,7 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
 		a.runVerb(), onThreads(a.resumeVerb()), a.inboxVerb(), a.chatVerb(),
+		a.serveVerb(), a.devVerb(), a.workerVerb(),
 		a.threadsVerb(), a.sessionsVerb(), onThreads(a.historyVerb()), onThreads(a.stateVerb()), onThreads(a.diffVerb()), onThreads(a.forkVerb()), onThreads(a.replayVerb()),
 		onThreads(a.exportVerb()), a.importVerb(), onThreads(a.pruneVerb()), onThreads(a.deleteVerb()),
 		a.newVerb(), a.validateVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),

@@ -1,0 +1,265 @@
+package verbs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/cli/reports"
+	"github.com/weftrun/weft/internal/cli/serve"
+	"github.com/weftrun/weft/server"
+)
+
+// defaultListen is where clients of the LangGraph server expect one on this machine.
+const defaultListen = "127.0.0.1:2024"
+
+// What clients of the server, and its operators, set in the environment.
+const (
+	defaultsVariable = "LANGGRAPH_CONFIG"    // the settings of the system assistants, as JSON by graph
+	secretVariable   = "WEFT_WEBHOOK_SECRET" // signs webhooks
+)
+
+// serveFlags are the flags of serve, dev and worker.
+type serveFlags struct {
+	listen          string // "" does not listen
+	auth            serve.Auth
+	insecure        bool
+	hosts, origins  []string
+	webhookHosts    []string
+	privateWebhooks bool
+	truncate        bool
+	workers         server.Workers
+	log             string
+	reload          bool
+}
+
+// workFlags adds the flags of all three commands.
+func (f *serveFlags) workFlags(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.workers.Slots, "slots", 64, "how many runs run at once; 0 leaves all runs to other processes")
+	cmd.Flags().DurationVar(&f.workers.Grace, "grace", 10*time.Second, "how long a node may go on when its run was cancelled")
+	cmd.Flags().DurationVar(&f.workers.Drain, "drain", 25*time.Second, "how long a run may finish its step when the process stops")
+	cmd.Flags().StringArrayVar(&f.webhookHosts, "webhook-host", nil, "HOST that webhooks may call, such as *.example.com; repeatable (default all public ones)")
+	cmd.Flags().BoolVar(&f.privateWebhooks, "allow-private-webhooks", false, "let webhooks call this machine and private networks")
+	cmd.Flags().StringVar(&f.log, "log", "info", "the least level of the lines on stderr: debug, info, warn or error")
+}
+
+// listenFlags adds the flags of the commands that listen.
+func (f *serveFlags) listenFlags(cmd *cobra.Command) {
+	f.workFlags(cmd)
+	cmd.Flags().StringVar(&f.listen, "listen", defaultListen, "HOST:PORT to listen at; port 0 chooses one")
+	cmd.Flags().StringVar(&f.auth.From, "auth", "", "keys:FILE with API keys, or jwt:FILE with the public key or secret of an issuer; env:NAME in place of FILE reads a variable")
+	cmd.Flags().StringVar(&f.auth.Issuer, "auth-issuer", "", "the issuer that a token must have")
+	cmd.Flags().StringVar(&f.auth.Audience, "auth-audience", "", "the audience that a token must have")
+	cmd.Flags().BoolVar(&f.insecure, "insecure", false, "listen to other machines without --auth")
+	cmd.Flags().StringArrayVar(&f.hosts, "host", nil, "NAME under which this machine may be called without --auth; repeatable (default names of this machine)")
+	cmd.Flags().BoolVar(&f.truncate, "allow-truncate", false, "let clients on this machine remove all threads, for tests")
+}
+
+func (a *app) serveVerb() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve [FILE|DIR|NAME...]",
+		Short: "Serve graphs over HTTP to clients of the LangGraph server",
+		Long: `Serve serves the workflows, the graphs in Go and the agents that are named, and of a folder all
+workflows below it. Without a name it serves the graphs of this program, or if it has none
+the workflows below the current folder. It runs their runs too. Any number of processes may
+serve one store.
+
+The first Ctrl-C or SIGTERM drains: runs stop at the end of their step, and go on in another
+process, or when this one is started again. The second stops at once.`,
+		Args: a.arguments("FILE", 0, math.MaxInt),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.serve(cmd.Context(), f, args) },
+	}
+	f.listenFlags(cmd)
+	cmd.Flags().StringArrayVar(&f.origins, "cors", nil, "ORIGIN of a page that may call the server, such as https://app.example.com, or *; repeatable")
+	return cmd
+}
+
+func (a *app) devVerb() *cobra.Command {
+	f := serveFlags{reload: true}
+	cmd := &cobra.Command{
+		Use:   "dev [FILE|DIR|NAME...]",
+		Short: "Serve graphs during development: files are read again when they change",
+		Long: `Dev is serve for development. When a workflow changes, or comes to a folder, it is served as it
+is then; a run that is running ends with the version that it began with. Pages of every
+origin may call the server.`,
+		Args: a.arguments("FILE", 0, math.MaxInt),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.serve(cmd.Context(), f, args) },
+	}
+	f.listenFlags(cmd)
+	cmd.Flags().StringArrayVar(&f.origins, "cors", []string{"*"}, "ORIGIN of a page that may call the server; repeatable")
+	return cmd
+}
+
+func (a *app) workerVerb() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "worker [FILE|DIR|NAME...]",
+		Short: "Run the runs of a server's store, without listening",
+		Long: `Worker runs the runs that servers on the same store have accepted. It must know the graphs
+that they serve: name the same files, in the same program. It ends as serve does.`,
+		Args: a.arguments("FILE", 0, math.MaxInt),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.forgets() {
+				return reports.Usage("name a store of sqlite:, redis: or postgres: with --store", "a worker shares no store in memory with a server")
+			}
+			return a.serve(cmd.Context(), f, args)
+		},
+	}
+	f.workFlags(cmd)
+	return cmd
+}
+
+// check returns the error of flags that do not fit each other.
+func (f *serveFlags) check() error {
+	if f.listen == "" {
+		return nil
+	}
+	switch _, _, err := net.SplitHostPort(f.listen); {
+	case err != nil:
+		return reports.Usage("write --listen "+defaultListen, "--listen must be HOST:PORT (got %q)", f.listen)
+	case f.auth.From != "" && f.insecure:
+		return reports.Usage("give one of them", "--auth authenticates callers, --insecure accepts all")
+	case f.auth.From == "" && f.auth.Issuer+f.auth.Audience != "":
+		return reports.Usage("name the key of the issuer with --auth jwt:FILE", "--auth-issuer and --auth-audience need --auth")
+	}
+	return nil
+}
+
+// checkCallers returns the error of an address at which the callers are not known.
+func (f *serveFlags) checkCallers(auth server.Auth) error {
+	if f.listen == "" || auth.Authenticate != nil || f.insecure {
+		return nil
+	}
+	if host, _, _ := net.SplitHostPort(f.listen); serve.IsLoopback(host) { // check has seen its error
+		return nil
+	}
+	return reports.Usage("name keys with --auth keys:FILE, or accept every caller with --insecure", "other machines reach %s, and no caller would be authenticated", f.listen)
+}
+
+// config returns the settings of the server.
+func (f *serveFlags) config(store checkpoint.Store) (c server.Config, err error) {
+	c = server.Config{
+		Store: store, AllowTruncate: f.truncate, Version: version(), CORS: server.CORS{Origins: f.origins, PrivateNetwork: f.reload},
+		Webhooks: server.Webhooks{Outbound: server.Outbound{Hosts: f.webhookHosts, AllowPrivate: f.privateWebhooks}, Secret: []byte(os.Getenv(secretVariable))},
+	}
+	if f.auth.From != "" {
+		if c.Auth, err = f.auth.Open(); err != nil {
+			return c, reports.Usage("write --auth keys:FILE or --auth jwt:FILE", "--auth: %w", err)
+		}
+	}
+	if text := os.Getenv(defaultsVariable); text != "" {
+		if err := json.Unmarshal([]byte(text), &c.Defaults); err != nil {
+			return c, reports.Usage("write an object with a config and a context for each graph", "$%s is not valid: %w", defaultsVariable, err)
+		}
+	}
+	return c, nil
+}
+
+// logger returns the log of a process.
+func (a *app) logger(level string) (*slog.Logger, error) {
+	var least slog.Level
+	if err := least.UnmarshalText([]byte(level)); err != nil || !slices.Contains([]string{"debug", "info", "warn", "error"}, level) {
+		return nil, reports.Usage("use one of debug, info, warn, error", "there is no level %q", level)
+	}
+	o := &slog.HandlerOptions{Level: least}
+	if a.JSON {
+		return slog.New(slog.NewJSONHandler(a.Stderr, o)), nil
+	}
+	return slog.New(slog.NewTextHandler(a.Stderr, o)), nil
+}
+
+// serve serves until a signal.
+func (a *app) serve(ctx context.Context, f serveFlags, args []string) error {
+	log, err := a.logger(f.log)
+	if err == nil {
+		err = f.check()
+	}
+	if err != nil {
+		return err
+	}
+	if f.workers.Slots == 0 {
+		f.workers.Slots = -1 // 0 is the default of the server
+	}
+	return withStore(ctx, a.open, func(store checkpoint.Store) error {
+		s := sources{app: a, args: args, store: store}
+		c, err := f.config(store)
+		if err != nil {
+			return err
+		}
+		first, err := s.open(ctx)
+		if err != nil {
+			return err
+		}
+		c.Graphs, c.Log = first.graphs, log
+		if a.config.Server != nil {
+			a.config.Server(&c)
+		}
+		if err := f.checkCallers(c.Auth); err != nil {
+			return err
+		}
+		srv, err := server.New(ctx, c)
+		if err != nil {
+			return err
+		}
+		p := serve.Config{
+			Server: srv, Workers: f.workers, Listen: f.listen, Log: log,
+			Guard: serve.Guard{Loopback: c.Auth.Authenticate == nil && !f.insecure, Hosts: f.hosts},
+			Ready: func(url string) { a.ready(url, srv) },
+		}
+		if !f.reload {
+			return a.runServer(ctx, p, func(context.Context) {})
+		}
+		return a.runServer(ctx, p, func(ctx context.Context) { s.watch(ctx, srv, first) })
+	})
+}
+
+// runServer runs a process until a signal, and watch beside it.
+func (a *app) runServer(ctx context.Context, c serve.Config, watch func(context.Context)) error {
+	stop := make(chan struct{})
+	defer a.signals.OnFirst(func() {
+		a.Note("draining; one more signal stops at once")
+		close(stop)
+	})()
+	// A run belongs to the caller who created it, and not to the user of this command.
+	own, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	watching, unwatch := context.WithCancel(own)
+	defer unwatch()
+	beside.Go(func() { watch(watching) })
+	err := serve.Run(own, stop, c)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// ready reports that the process works.
+func (a *app) ready(url string, srv *server.Server) {
+	graphs := srv.GraphIDs()
+	switch {
+	case a.JSON:
+		_ = a.PrintJSON(struct {
+			URL    string   `json:"url,omitempty"`
+			Graphs []string `json:"graphs"`
+		}{url, graphs})
+	case url == "":
+		fmt.Fprintf(a.Stdout, "working for %s\n", strings.Join(graphs, ", "))
+	default:
+		fmt.Fprintf(a.Stdout, "listening on %s with %s\n", url, strings.Join(graphs, ", "))
+	}
+}

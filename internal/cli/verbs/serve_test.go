@@ -1,0 +1,366 @@
+//go:build unix
+
+package verbs_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/weftrun/weft/internal/servertest"
+)
+
+// daemon is a process that serves until it is stopped.
+type daemon struct {
+	*testing.T
+	cmd   *exec.Cmd
+	first string // the line that reports that it works
+	url   string
+	heard *listener // its stderr
+	ended bool
+}
+
+// start starts serve, dev or worker, and returns when it works.
+func (p place) start(args ...string) *daemon {
+	p.Helper()
+	d := &daemon{T: p.T, cmd: p.command(args...)}
+	d.heard = p.listen(d.cmd)
+	out, err := d.cmd.StdoutPipe()
+	if err == nil {
+		err = d.cmd.Start()
+	}
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(d.kill)
+	if d.first, err = bufio.NewReader(out).ReadString('\n'); err != nil {
+		p.Fatalf("%v ended: %v\n%s", args, err, d.heard.rest())
+	}
+	if rest, ok := strings.CutPrefix(d.first, "listening on "); ok {
+		d.url, _, _ = strings.Cut(rest, " ")
+	}
+	return d
+}
+
+// kill ends the process as a crash does.
+func (d *daemon) kill() {
+	if !d.ended {
+		_ = d.cmd.Process.Kill()
+		d.wait()
+	}
+}
+
+// wait returns the exit code of the process, -1 if a signal killed it.
+func (d *daemon) wait() int {
+	d.ended = true
+	_ = d.cmd.Wait() // its exit code is what counts
+	return d.cmd.ProcessState.ExitCode()
+}
+
+func (d *daemon) signal(sig os.Signal) {
+	d.Helper()
+	if err := d.cmd.Process.Signal(sig); err != nil {
+		d.Fatal(err)
+	}
+}
+
+var httpClient = &http.Client{Timeout: time.Minute}
+
+// call makes a request, and returns the status and the body.
+func (d *daemon) call(method, path, body string) (int, string) {
+	d.Helper()
+	req, err := http.NewRequestWithContext(d.Context(), method, d.url+path, strings.NewReader(body))
+	if err != nil {
+		d.Fatal(err)
+	}
+	res, err := httpClient.Do(req)
+	if err != nil {
+		d.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		d.Fatal(err)
+	}
+	return res.StatusCode, string(text)
+}
+
+// do makes a request that must succeed.
+func (d *daemon) do(method, path, body string) string {
+	d.Helper()
+	status, text := d.call(method, path, body)
+	if status >= 300 {
+		d.Fatalf("%s %s: status %d\n%s", method, path, status, text)
+	}
+	return text
+}
+
+// create creates a thread with a run, and returns the path of the run.
+func (d *daemon) create(body string) string {
+	d.Helper()
+	thread := gjson.Get(d.do("POST", "/threads", "{}"), "thread_id").String()
+	run := gjson.Get(d.do("POST", "/threads/"+thread+"/runs", body), "run_id").String()
+	return "/threads/" + thread + "/runs/" + run
+}
+
+// handed is a run of the workflow handover, which waits in its first node.
+type handed struct {
+	place
+	began, release func() *os.File
+	run            string
+}
+
+func (p place) handOver(d *daemon) handed {
+	p.Helper()
+	path, began := p.pipe("pipe")
+	gate, release := p.pipe("gate")
+	h := handed{p, began, release, d.create(fmt.Sprintf(`{"assistant_id":"handover","input":{"worklog":%q,"gate":%q}}`, path, gate))}
+	receive(p.T, began(), "began\n")
+	return h
+}
+
+// serving has the arguments of serve in these tests.
+func serving(args ...string) []string {
+	return append([]string{"serve", "--listen", "127.0.0.1:0", "--store", "sqlite:w.db"}, args...)
+}
+
+const draining = "weft: draining; one more signal stops at once"
+
+// Requirement: A stopping server drains
+func TestServe_DrainsAndGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, sig := range map[string]os.Signal{"int": os.Interrupt, "term": syscall.SIGTERM} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			p.write("w.yaml", handover)
+			d := p.start(serving("w.yaml")...)
+			h := p.handOver(d)
+			d.signal(sig)
+			d.heard.await(draining)
+			for status := 200; status != 503; { // the signal arrives in the handler before the line
+				status, _ = d.call("GET", "/ok", "")
+			}
+			status, body := d.call("POST", "/runs/wait", `{"assistant_id":"handover"}`)
+			if status != 503 || gjson.Get(body, "code").String() != "draining" {
+				t.Errorf("a wait at a server that drains: status %d, want 503\n%s", status, body)
+			}
+			h.release().Close()
+			if code := d.wait(); code != 0 {
+				t.Errorf("exit code %d, want 0\n%s", code, d.heard.rest())
+			}
+			again := p.start(serving("w.yaml")...)
+			if got := again.do("GET", h.run+"/join", ""); gjson.Get(got, "second").String() != "done" {
+				t.Errorf("the run ended as %s", got)
+			}
+			if got := again.do("GET", h.run, ""); gjson.Get(got, "status").String() != "success" {
+				t.Errorf("the run is %s", got)
+			}
+			again.signal(sig)
+			if code := again.wait(); code != 0 {
+				t.Errorf("exit code %d, want 0\n%s", code, again.heard.rest())
+			}
+		})
+	}
+}
+
+func TestServe_SecondSignalStopsAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("w.yaml", one("    uses: go:wait\n    with: {worklog: \"${{ state.worklog }}\", name: x}"))
+	d := p.start(serving("w.yaml")...)
+	path, began := p.pipe("pipe")
+	run := d.create(fmt.Sprintf(`{"assistant_id":"one","input":{"worklog":%q}}`, path))
+	receive(t, began(), "began\n")
+	d.signal(syscall.SIGTERM)
+	d.heard.await(draining)
+	d.signal(syscall.SIGTERM)
+	if code := d.wait(); code != 130 {
+		t.Errorf("exit code %d, want 130\n%s", code, d.heard.rest())
+	}
+	d = p.start(serving("w.yaml")...)
+	receive(t, began(), "began\n") // the run goes on
+	if got := d.do("GET", run, ""); gjson.Get(got, "status").String() != "running" {
+		t.Errorf("the run is %s", got)
+	}
+	d.do("POST", run+"/cancel?wait=1", "")
+}
+
+// Requirement: Readers in other processes get the next events
+func TestWorker_RunsWhatAServerAccepts(t *testing.T) {
+	t.Parallel()
+	for name, address := range map[string]func(t *testing.T) string{
+		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "w.db") },
+		"redis":    func(t *testing.T) string { return servertest.Redis(t) },
+		"postgres": func(t *testing.T) string { return servertest.Postgres(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, store := newPlace(t), address(t)
+			p.write("w.yaml", handover)
+			d := p.start("serve", "w.yaml", "--listen", "127.0.0.1:0", "--slots", "0", "--store", store)
+			w := p.start("worker", "w.yaml", "--store", store)
+			h := p.handOver(d)
+			go func() { // the stream below has begun, or has all events in the log
+				if f, err := os.Open(p.path("gate")); err == nil {
+					f.Close()
+				}
+			}()
+			req, err := http.NewRequestWithContext(t.Context(), "GET", d.url+h.run+"/stream?stream_mode=updates", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Last-Event-ID", "-1")
+			res, err := httpClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			text, err := io.ReadAll(res.Body)
+			if err != nil || strings.Count(string(text), "event: updates\n") != 2 {
+				t.Errorf("the stream of a run in another process: %v\n%s", err, text)
+			}
+			w.signal(syscall.SIGTERM)
+			if code := w.wait(); code != 0 {
+				t.Errorf("the worker's exit code is %d, want 0\n%s", code, w.heard.rest())
+			}
+		})
+	}
+}
+
+func TestDev_ReadsWorkflowsAgain(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	if err := os.Mkdir(p.path("flows"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	flow := func(name, text string) string {
+		return "version: 1\nname: " + name + "\nstate: {text: string}\noutput: [text]\nnodes:\n  say: {set: {text: \"${{ '" + text + "' }}\"}, next: END}\n"
+	}
+	p.write("flows/a.yaml", flow("a", "first"))
+	d := p.start("dev", "flows", "review", "--listen", "127.0.0.1:0", "--store", "memory:")
+	text := func(graph string) string {
+		return gjson.Get(d.do("POST", "/runs/wait", `{"assistant_id":"`+graph+`","input":{}}`), "text").String()
+	}
+	expect(t, "before the change", text("a"), "first")
+	p.write("flows/a.yaml", flow("a", "second"))
+	d.heard.await("weft: read the workflows again: a, review")
+	expect(t, "after the change", text("a"), "second")
+	p.write("flows/a.yaml", "nodes: [")
+	d.heard.await("weft: the workflow is not valid:")
+	expect(t, "with a file that is not valid", text("a"), "second")
+	p.write("flows/a.yaml", flow("a", "third"))
+	p.write("flows/b.yaml", flow("b", "new"))
+	d.heard.await("weft: read the workflows again: a, b, review")
+	expect(t, "a new file", text("a")+" "+text("b"), "third new")
+}
+
+func TestServe_Refuses(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("w.yaml", asking)
+	p.write("keys", "not a key\n")
+	p.write("secret", "short\n")
+	p.write("twice.yaml", asking)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"serve", "w.yaml", "--listen", "0.0.0.0:0"}, "no caller would be authenticated"},
+		{[]string{"serve", "w.yaml", "--listen", ":0"}, "no caller would be authenticated"},
+		{[]string{"dev", "w.yaml", "--listen", "192.0.2.1:0"}, "no caller would be authenticated"},
+		{[]string{"serve", "w.yaml", "--listen", "2024"}, "--listen must be HOST:PORT"},
+		{[]string{"serve", "w.yaml", "--auth", "keys:keys"}, "line 1 of the keys"},
+		{[]string{"serve", "w.yaml", "--auth", "keys:missing"}, "missing"},
+		{[]string{"serve", "w.yaml", "--auth", "jwt:secret"}, "at least 32 bytes"},
+		{[]string{"serve", "w.yaml", "--auth", "jwt:env:WEFT_NO_SUCH"}, "WEFT_NO_SUCH must be set"},
+		{[]string{"serve", "w.yaml", "--auth", "ldap:x"}, "ldap"},
+		{[]string{"serve", "w.yaml", "--auth-issuer", "x"}, "need --auth"},
+		{[]string{"serve", "w.yaml", "--auth", "keys:keys", "--insecure"}, "--insecure accepts all"},
+		{[]string{"serve", "w.yaml", "--log", "loud"}, "there is no level"},
+		{[]string{"serve", "w.yaml", "twice.yaml"}, "both have a graph named"},
+		{[]string{"serve", "missing.yaml"}, "missing.yaml"},
+		{[]string{"serve", "mute"}, "cannot be used"},
+		{[]string{"worker", "w.yaml", "--store", "memory:"}, "a worker shares no store in memory"},
+	} {
+		if e := p.run(c.args...); e.code != 2 || !strings.Contains(e.stderr, c.want) {
+			t.Errorf("%v: exit code %d, want 2 and %q\n%s", c.args, e.code, c.want, e.stderr)
+		}
+	}
+}
+
+func TestServe_JSON(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("w.yaml", asking)
+	for _, verb := range []string{"serve", "dev", "worker"} {
+		args := []string{verb, "w.yaml", "--json", "--store", "sqlite:w.db"}
+		if verb != "worker" {
+			args = append(args, "--listen", "127.0.0.1:0")
+		}
+		d := p.start(args...)
+		if graphs := gjson.Get(d.first, "graphs").String(); graphs != `["one"]` || (verb != "worker") != gjson.Get(d.first, "url").Exists() {
+			t.Errorf("%s prints %s", verb, d.first)
+		}
+		d.signal(os.Interrupt)
+		if code := d.wait(); code != 0 {
+			t.Errorf("%s: exit code %d, want 0\n%s", verb, code, d.heard.rest())
+		}
+	}
+}
+
+func TestServe_WithKeys(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("w.yaml", asking)
+	// The SHA-256 of "open sesame".
+	p.write("keys", "ann 41ef4bb0b23661e66301aac36066912dac037827b4ae63a7b1165a5aa93ed4eb\n")
+	d := p.start("serve", "w.yaml", "--listen", "127.0.0.1:0", "--store", "memory:", "--auth", "keys:keys")
+	if status, _ := d.call("POST", "/threads", "{}"); status != 401 {
+		t.Errorf("without a key: status %d, want 401", status)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), "POST", d.url+"/threads", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Api-Key", "open sesame")
+	res, err := httpClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != 200 {
+		t.Errorf("with the key: status %d, want 200", res.StatusCode)
+	}
+}
+
+func TestServe_RefusesOtherHosts(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("w.yaml", asking)
+	d := p.start("serve", "w.yaml", "--listen", "127.0.0.1:0", "--store", "memory:", "--host", "weft.test")
+	for host, want := range map[string]int{"": 200, "localhost": 200, "app.localhost:80": 200, "WEFT.test.": 200, "[::1]:1": 200, "evil.test": 421, "127.0.0.1.evil.test": 421} {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", d.url+"/ok", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = host
+		res, err := httpClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("with the Host %q: status %d, want %d", host, res.StatusCode, want)
+		}
+	}
+}
