@@ -87,6 +87,19 @@ func TestExec_Results(t *testing.T) {
 	}
 }
 
+func TestExec_LimitsTheInput(t *testing.T) {
+	t.Parallel()
+	env := workflow.Env{Root: t.TempDir(), AllowExec: true}
+	for _, persistent := range []bool{false, true} {
+		e := &nodes.Exec{Command: []string{"cat"}, Input: strings.Repeat("x", 16<<20-1), Persistent: persistent} // and two quotes
+		_, err := e.Run(t.Context(), env)
+		var failed *nodes.ExecError
+		if !errors.As(err, &failed) || failed.Code() != "exec_too_large" || !strings.Contains(err.Error(), "the input has 16777217 bytes") {
+			t.Errorf("persistent %t: error %v, want exec_too_large", persistent, err)
+		}
+	}
+}
+
 func TestExec_NeedsPermission(t *testing.T) {
 	t.Parallel()
 	src := "version: 1\nnodes:\n  run: {exec: {command: [touch, made], env: [NONE]}, next: END}\n"

@@ -24,6 +24,8 @@ func shop(t *testing.T) string {
 		switch r.URL.Path {
 		case "/large":
 			_, _ = w.Write(make([]byte, 2<<20))
+		case "/slow":
+			<-r.Context().Done()
 		case "/gone":
 			http.Error(w, "no such order for "+r.Header.Get("Authorization"), http.StatusNotFound)
 		default:
@@ -66,6 +68,7 @@ func TestTools_CallEndpoints(t *testing.T) {
 			name: "a status", http: `{url: "URL/gone", headers: {authorization: "${secret:shop}"}, allow_private: true}`,
 			args: `{}`, fails: `status 404 Not Found: "no such order for [secret shop]`,
 		},
+		{name: "a timeout", http: `{url: "URL/slow", allow_private: true}, timeout: 50ms`, args: `{}`, fails: "deadline exceeded"},
 		{name: "a large answer", http: `{url: "URL/large", allow_private: true}`, args: `{}`, fails: "larger than 1048576 bytes"},
 		{name: "a private address", http: `{url: "URL/x"}`, args: `{}`, fails: "is not public"},
 	} {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftrun/weft/capabilities"
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/postgres"
 	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/graph"
@@ -163,8 +164,11 @@ func TestContexts_EqualASimpleModel(t *testing.T) {
 	server, err := redis.OpenURL(t.Context(), servertest.Redis(t))
 	must(t, err)
 	defer server.Close()
+	database, err := postgres.Open(t.Context(), servertest.Postgres(t), postgres.Config{})
+	must(t, err)
+	defer database.Close()
 	threads := 0
-	for name, store := range map[string]checkpoint.Store{"memory": &checkpoint.Memory{}, "sqlite": file, "redis": server} {
+	for name, store := range map[string]checkpoint.Store{"memory": &checkpoint.Memory{}, "sqlite": file, "redis": server, "postgres": database} {
 		rapid.Check(t, func(t *rapid.T) {
 			threads++
 			thread := fmt.Sprintf("%s %d", name, threads)

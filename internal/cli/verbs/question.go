@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -77,10 +78,23 @@ func (s *session) question(in graph.Interrupt, command string) string {
 	switch {
 	case command != "":
 		fmt.Fprintf(&b, "%s\n  %s\n", goOn, command)
+		if in.Action != nil && slices.Contains(in.Action.Allow, graph.DecisionEdit) {
+			fmt.Fprintf(&b, "Or change it with:\n  %s\n", s.Command("inbox", "edit", in.ID, "--args", argsToEdit(in.Action)))
+		}
 	case goOn[0] == ' ':
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// argsToEdit returns the arguments of an action as JSON of one line, to change and pass to edit. It
+// returns "JSON" for long ones.
+func argsToEdit(a *graph.Action) string {
+	var line bytes.Buffer
+	if json.Compact(&line, a.Args) != nil || line.Len() > 200 {
+		return "JSON"
+	}
+	return line.String()
 }
 
 // commands returns the command that answers each question. It is "" if the thread ends with the
