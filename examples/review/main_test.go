@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,9 +11,12 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/internal/picture"
 	"github.com/weftrun/weft/nodes"
 	"github.com/weftrun/weft/state"
 )
+
+var update = flag.Bool("update", false, "write docs/review.svg")
 
 func TestNode_RunsWithoutTheRuntime(t *testing.T) {
 	var s State
@@ -94,5 +98,26 @@ func TestReadme_ShowsThisCode(t *testing.T) {
 				t.Errorf("README.md shows what is not in %s:\n%s", files, b[1])
 			}
 		}
+	}
+}
+
+// The README shows docs/review.svg. With -update the test writes it.
+func TestReadme_ShowsThePictureOfTheGraph(t *testing.T) {
+	const path = "../../docs/review.svg"
+	g, err := compile(new(checkpoint.Memory))
+	if err != nil {
+		t.Fatal(err)
+	}
+	svg := picture.New(g.Draw(0)).SVG(picture.Options{})
+	if *update {
+		if err := os.WriteFile(path, []byte(svg), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if stored, err := os.ReadFile(path); err != nil || string(stored) != svg {
+		t.Errorf("docs/review.svg is not the picture of the graph; go test ./examples/review -update writes it (%v)", err)
+	}
+	if readme, err := os.ReadFile("../../README.md"); err != nil || !strings.Contains(string(readme), "](docs/review.svg)") {
+		t.Errorf("the README does not show docs/review.svg (%v)", err)
 	}
 }

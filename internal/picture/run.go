@@ -55,8 +55,8 @@ type Run struct {
 // Way names an edge by the ids of its nodes in the drawing.
 type Way struct{ From, To string }
 
-// NewRun returns what a thread has done, from the drawing that graph.Graph.DrawRun returns, and the
-// commits of the same turn, the newest first. Without commits it has no questions, failures,
+// NewRun returns what a thread has done, from the drawing that graph.StoredThread.Draw returns and
+// the commits of the same turn, the newest first. Without commits it has no questions, failures,
 // durations and reasons.
 func NewRun(d graph.Drawing, turn []graph.CommitInfo) *Run {
 	r := &Run{Marks: map[string]Mark{}, Whys: map[Way]string{}}

@@ -58,10 +58,13 @@ func CSS() string {
 	set(".weft-picture .line", "stroke", "line")
 	set(".weft-picture .head,.weft-picture .bar", "fill", "line")
 	set(".weft-picture .taken .line", "stroke", "ink")
-	set(".weft-picture .taken .head", "fill", "ink")
+	set(".weft-picture .taken .head,.weft-picture .taken .bar", "fill", "ink")
 	set(".weft-picture .label", "fill", "ink", "stroke", "ground")
 	set(".weft-glyph", "stroke", "ground")
 	set(".weft-picture .pause", "stroke", "asking")
+	set(".weft-timeline .grid,.weft-timeline .time-wait", "stroke", "line")
+	set(".weft-timeline .time-took", "fill", "line")
+	set(".weft-timeline .time-step,.weft-timeline .time-sum", "fill", "muted")
 	for _, s := range states[1:] {
 		name := string(s)
 		set(".weft-picture .state-"+name+">.shape,.weft-picture .state-"+name+">.behind", "stroke", name, "fill", name+"-fill")
@@ -95,6 +98,11 @@ const fixedCSS = `.weft-picture{max-width:100%;height:auto;font-family:ui-sans-s
 .weft-picture .state-asking>.shape,.weft-picture .state-failed>.shape{stroke-width:2.4}
 .weft-picture .node:focus{outline:none}
 .weft-picture .node:focus-visible>.shape{stroke-width:4}
+.weft-timeline text{font-size:10px;text-anchor:middle}
+.weft-timeline .time-node{font-size:12px;text-anchor:end}
+.weft-timeline .time-sum{text-anchor:end}
+.weft-timeline .grid{fill:none;stroke-width:.5}
+.weft-timeline .time-wait{fill:none;stroke-width:2;stroke-dasharray:2 3}
 @media(prefers-reduced-motion:no-preference){.weft-picture .state-running>.shape{animation:weft-run 1s linear infinite}}
 @keyframes weft-run{to{stroke-dashoffset:-12}}
 `

@@ -61,7 +61,7 @@ func (a *app) completed(root *cobra.Command) {
 		"run":      {"durability": {"sync", "async", "exit"}},
 		"resume":   {"durability": {"sync", "async", "exit"}},
 		"validate": {"format": verdictForms},
-		"graph":    {"as": drawings},
+		"graph":    {"format": drawings},
 		"new":      {"template": templateNames()},
 	} {
 		cmd, _, err := root.Find([]string{verb})

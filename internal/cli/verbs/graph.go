@@ -14,18 +14,19 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/cli/reports"
+	"github.com/weftrun/weft/internal/picture"
 )
 
 // graphFlags are the flags of graph.
 type graphFlags struct {
-	as     string
+	format string
 	depth  int
 	thread string
 	at     uint64
 }
 
-// drawings are the values of --as.
-var drawings = []string{"mermaid", "dot", "text", "json"}
+// drawings are the values of --format.
+var drawings = []string{"mermaid", "dot", "text", "json", "svg", "html"}
 
 func (a *app) graphVerb() *cobra.Command {
 	var f graphFlags
@@ -35,7 +36,10 @@ func (a *app) graphVerb() *cobra.Command {
 		Long: `Graph draws a workflow, or of a thread what its newest turn has done: which nodes ran
 how often, which choices were taken, and what is due. What is neither a file nor a graph
 of this program is a THREAD; --thread NAME always is. The thread knows its workflow;
-name the FILE behind it if it was moved.`,
+name the FILE behind it if it was moved.
+
+The formats svg and html are pictures for a browser, which need no other file and no network:
+weft graph FILE --format html > graph.html`,
 		Args: a.arguments("FILE or THREAD", 0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			named := cmd.Flags().Changed("thread")
@@ -53,7 +57,7 @@ name the FILE behind it if it was moved.`,
 			return a.draw(cmd.Context(), args[0], f)
 		},
 	}
-	cmd.Flags().StringVar(&f.as, "as", "mermaid", "mermaid, dot, text or json")
+	cmd.Flags().StringVar(&f.format, "format", "mermaid", "mermaid, dot, text, json, svg or html")
 	cmd.Flags().IntVar(&f.depth, "depth", 0, "open subgraphs down to this depth")
 	cmd.Flags().StringVar(&f.thread, "thread", "", "draw the newest turn of this thread")
 	cmd.Flags().Uint64Var(&f.at, "at", 0, "with --thread: up to this checkpoint (default the newest)")
@@ -70,10 +74,10 @@ func (f *graphFlags) check(a *app, cmd *cobra.Command, named bool, args []string
 	switch {
 	case len(args) > 1:
 		return reports.Usage(a.Invocation+" graph --help shows how", "graph does not take the argument %q", args[1])
-	case !slices.Contains(drawings, f.as):
-		return reports.Usage("use one of "+strings.Join(drawings, ", "), "a graph cannot be drawn as %q", f.as)
-	case a.JSON && cmd.Flags().Changed("as") && f.as != "json":
-		return reports.Usage("leave one of them out", "--json and --as %s are two forms of the drawing", f.as)
+	case !slices.Contains(drawings, f.format):
+		return reports.Usage("use one of "+strings.Join(drawings, ", "), "a graph cannot be drawn as %q", f.format)
+	case a.JSON && cmd.Flags().Changed("format") && f.format != "json":
+		return reports.Usage("leave one of them out", "--json and --format %s are two forms of the drawing", f.format)
 	case f.depth < 0:
 		return reports.Usage("give a number from 0 on", "the depth must not be negative (got %d)", f.depth)
 	case f.at != 0 && !named:
@@ -82,7 +86,7 @@ func (f *graphFlags) check(a *app, cmd *cobra.Command, named bool, args []string
 		return reports.Usage(a.Invocation+" graph --help shows how", "graph needs a FILE or a THREAD")
 	}
 	if a.JSON {
-		f.as = "json"
+		f.format = "json"
 	}
 	return nil
 }
@@ -96,7 +100,7 @@ func (a *app) draw(ctx context.Context, name string, f graphFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.printDrawing(g.Draw(f.depth), f.as)
+	return a.printDrawing(g.Draw(f.depth), f.format, nil)
 }
 
 func (s *session) drawRun(ctx context.Context, file string, f graphFlags) error {
@@ -117,17 +121,32 @@ func (s *session) drawRun(ctx context.Context, file string, f graphFlags) error 
 	if err != nil {
 		return moment{at: f.at}.unknown(ctx, s, err)
 	}
-	return s.printDrawing(d, f.as)
+	var turn []graph.CommitInfo
+	if f.format == "svg" || f.format == "html" {
+		if turn, err = turnOf(ctx, s.store, s.thread, f.at); err != nil {
+			return err
+		}
+	}
+	return s.printDrawing(d, f.format, &drawnRun{s.thread, turn})
 }
 
-func (a *app) printDrawing(d graph.Drawing, as string) (err error) {
-	switch as {
+// printDrawing prints a drawing. run is what it shows of a thread; nil if it shows the graph alone.
+func (a *app) printDrawing(d graph.Drawing, format string, run *drawnRun) (err error) {
+	switch format {
 	case "json":
 		return a.PrintJSON(d)
 	case "dot":
 		_, err = fmt.Fprint(a.Stdout, d.DOT())
 	case "text":
 		_, err = fmt.Fprint(a.Stdout, d.Text())
+	case "svg":
+		_, err = fmt.Fprint(a.Stdout, picture.New(d).SVG(picture.Options{Run: run.of(d)}))
+	case "html":
+		page := picture.Page{Title: d.Graph, Drawing: &d, Run: run.of(d)}
+		if run != nil {
+			page.Title, page.Turn = d.Graph+": "+run.thread, run.turn
+		}
+		err = page.Write(a.Stdout)
 	default:
 		_, err = fmt.Fprint(a.Stdout, d.Mermaid())
 	}

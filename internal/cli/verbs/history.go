@@ -19,6 +19,7 @@ type historyFlags struct {
 	before uint64
 	limit  int
 	where  []string
+	html   bool
 	moment
 }
 
@@ -39,11 +40,17 @@ of the author is that of --by, and no proof.
 or a key of the metadata. Of several, all must fit.
 
 --namespace lists the checkpoints of a subgraph and what was decided in it; one that is not
-there lists the namespaces.`,
+there lists the namespaces.
+
+--html prints a page for a browser with a picture of the newest turn, its steps and the list. It
+needs no other file and no network.`,
 		Args: a.arguments("THREAD", 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.limit < 0 {
 				return reports.Usage("give a number from 0 on", "the limit must not be negative (got %d)", f.limit)
+			}
+			if f.html && a.JSON {
+				return reports.Usage("leave one of them out", "--json and --html are two forms of the history")
 			}
 			where, err := parseWhere(f.where)
 			if err != nil {
@@ -59,6 +66,7 @@ there lists the namespaces.`,
 		},
 	}
 	cmd.Flags().IntVar(&f.limit, "limit", 0, "at most so many (0 means all)")
+	cmd.Flags().BoolVar(&f.html, "html", false, "print a page for a browser")
 	cmd.Flags().Uint64Var(&f.before, "before", 0, "only checkpoints with a smaller number")
 	f.subgraph(cmd, "the namespace of a subgraph whose checkpoints to list")
 	cmd.Flags().StringArrayVar(&f.where, "where", nil, "KEY=VALUE, only checkpoints that fit; repeatable")
@@ -73,6 +81,7 @@ func (s *session) history(ctx context.Context, f historyFlags, where []condition
 		q.Limit = f.limit + 1 // one more shows whether the list is complete
 	}
 	last, n := uint64(0), 0
+	var listed []graph.CommitInfo // for a page
 	for p, err := range graph.History(ctx, s.store, checkpoint.Key{Thread: s.thread, Namespace: f.namespace}, q) {
 		if errors.Is(err, graph.ErrUnknownThread) && f.namespace != "" {
 			return f.unknown(ctx, s, err)
@@ -90,9 +99,16 @@ func (s *session) history(ctx context.Context, f historyFlags, where []condition
 			break
 		}
 		last = p.Checkpoint
+		if f.html {
+			listed = append(listed, p)
+			continue
+		}
 		if err := t.Add(p, p.Checkpoint, orBlank(p.Parent), orBlank(p.Branch), p.Turn, p.Step, p.Source, names(p.Nodes()), names(p.Next), p.Status, p.Time); err != nil {
 			return err
 		}
+	}
+	if f.html {
+		return s.historyPage(ctx, f, listed, f.limit > 0 && n > f.limit)
 	}
 	if err := t.Flush(); err != nil {
 		return err

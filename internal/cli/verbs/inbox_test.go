@@ -85,17 +85,17 @@ func TestQuestion_DeclinedIsAnErrorOfItsNode(t *testing.T) {
 	}
 }
 
-func TestGraph_IsDrawnInFourFormats(t *testing.T) {
+func TestGraph_IsDrawnInEachFormat(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", chooser)
 	p.must(0, "run", "w.yaml", "--thread", "t", "--input", "topic=golang")
-	for as, want := range map[string]string{"mermaid": "flowchart TD\n", "dot": "digraph", "json": `{"graph":"chooser","nodes":[`, "text": "weigh"} {
-		if got := p.must(0, "graph", "w.yaml", "--as", as).stdout; !strings.Contains(got, want) {
+	for as, want := range map[string]string{"mermaid": "flowchart TD\n", "dot": "digraph", "json": `{"graph":"chooser","nodes":[`, "text": "weigh", "svg": `<g id="node:weigh"`, "html": "<!doctype html>"} {
+		if got := p.must(0, "graph", "w.yaml", "--format", as).stdout; !strings.Contains(got, want) {
 			t.Errorf("as %s:\n%s", as, got)
 		}
 	}
-	expect(t, "--json is --as json", p.must(0, "graph", "w.yaml", "--json").stdout, p.must(0, "graph", "w.yaml", "--as", "json").stdout)
+	expect(t, "--json is --format json", p.must(0, "graph", "w.yaml", "--json").stdout, p.must(0, "graph", "w.yaml", "--format", "json").stdout)
 	type drawing struct {
 		Nodes []struct {
 			Name string
@@ -105,7 +105,7 @@ func TestGraph_IsDrawnInFourFormats(t *testing.T) {
 	}
 	var run, before drawing
 	decode(t, p.must(0, "graph", "--thread", "t", "--json"), &run)
-	decode(t, p.must(0, "graph", "w.yaml", "--thread", "t", "--at", "2", "--as", "json"), &before)
+	decode(t, p.must(0, "graph", "w.yaml", "--thread", "t", "--at", "2", "--format", "json"), &before)
 	for _, n := range run.Nodes {
 		if want := map[string]int{"weigh": 1, "long": 1}[n.Name]; n.Ran != want {
 			t.Errorf("%s ran %d times, want %d", n.Name, n.Ran, want)
@@ -117,13 +117,13 @@ func TestGraph_IsDrawnInFourFormats(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"graph":                        "graph needs a FILE or a THREAD",
-		"graph w.yaml --as svg":        `cannot be drawn as "svg"`,
-		"graph w.yaml --as dot --json": `"--json and --as dot`,
-		"graph w.yaml --depth -1":      "must not be negative",
-		"graph w.yaml --at 2":          "--at is a checkpoint of a thread",
-		"graph --thread t --at 9":      "has no checkpoint 9",
-		"graph --thread no":            `there is no thread "no"`,
+		"graph":                            "graph needs a FILE or a THREAD",
+		"graph w.yaml --format png":        `cannot be drawn as "png"`,
+		"graph w.yaml --format dot --json": `"--json and --format dot`,
+		"graph w.yaml --depth -1":          "must not be negative",
+		"graph w.yaml --at 2":              "--at is a checkpoint of a thread",
+		"graph --thread t --at 9":          "has no checkpoint 9",
+		"graph --thread no":                `there is no thread "no"`,
 	} {
 		if e := p.must(2, strings.Split(args, " ")...); !strings.Contains(e.stderr, want) {
 			t.Errorf("%s: %s", args, e.stderr)
