@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -158,33 +159,46 @@ func TestContexts_EqualASimpleModel(t *testing.T) {
 	t.Parallel()
 	types, err := agent.NewTypes(agent.TypeOf[Rain](), agent.TypeOf[Picture]())
 	must(t, err)
-	file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "c.db"))
-	must(t, err)
-	defer file.Close()
-	server, err := redis.OpenURL(t.Context(), servertest.Redis(t))
-	must(t, err)
-	defer server.Close()
-	database, err := postgres.Open(t.Context(), servertest.Postgres(t), postgres.Config{})
-	must(t, err)
-	defer database.Close()
-	threads := 0
-	for name, store := range map[string]checkpoint.Store{"memory": &checkpoint.Memory{}, "sqlite": file, "redis": server, "postgres": database} {
-		rapid.Check(t, func(t *rapid.T) {
-			threads++
-			thread := fmt.Sprintf("%s %d", name, threads)
-			flaky := &storetest.FailingStore{Store: store, At: rapid.MapOfN(rapid.IntRange(1, 40), rapid.Bool(), 0, 6).Draw(t, "faults")}
-			want := knowledge{}
-			for n, waves := range rapid.SliceOfN(rapid.Custom(drawWaves), 1, 4).Draw(t, "turns") {
-				want.after(n+1, waves)
-				got, err := finish(flaky, types, thread, n+1, waves)
-				if err != nil {
-					t.Fatalf("%s, turn %d: %v", thread, n+1, err)
-				}
-				if !maps.Equal(got, want) {
-					t.Fatalf("%s, turn %d after %d faults: got %v, want %v", thread, n+1, flaky.Faults, sorted(got), sorted(want))
-				}
+	for name, open := range map[string]func(t *testing.T) (checkpoint.Store, error){
+		"memory": func(*testing.T) (checkpoint.Store, error) { return new(checkpoint.Memory), nil },
+		"sqlite": func(t *testing.T) (checkpoint.Store, error) {
+			return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "c.db"))
+		},
+		"redis": func(t *testing.T) (checkpoint.Store, error) {
+			return redis.OpenURL(t.Context(), servertest.Redis(t))
+		},
+		"postgres": func(t *testing.T) (checkpoint.Store, error) {
+			return postgres.Open(t.Context(), servertest.Postgres(t), postgres.Config{})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, err := open(t)
+			must(t, err)
+			if c, ok := store.(io.Closer); ok {
+				defer c.Close()
 			}
+			threads := 0
+			rapid.Check(t, func(t *rapid.T) {
+				threads++
+				checkContexts(t, store, types, fmt.Sprint("t", threads))
+			})
 		})
+	}
+}
+
+// checkContexts plays some turns on a thread, and compares its contexts with the model after each.
+func checkContexts(t *rapid.T, store checkpoint.Store, types *agent.Types, thread string) {
+	flaky := &storetest.FailingStore{Store: store, At: rapid.MapOfN(rapid.IntRange(1, 40), rapid.Bool(), 0, 6).Draw(t, "faults")}
+	want := knowledge{}
+	for n, waves := range rapid.SliceOfN(rapid.Custom(drawWaves), 1, 4).Draw(t, "turns") {
+		want.after(n+1, waves)
+		got, err := finish(flaky, types, thread, n+1, waves)
+		if err != nil {
+			t.Fatalf("%s, turn %d: %v", thread, n+1, err)
+		}
+		if !maps.Equal(got, want) {
+			t.Fatalf("%s, turn %d after %d faults: got %v, want %v", thread, n+1, flaky.Faults, sorted(got), sorted(want))
+		}
 	}
 }
 
