@@ -34,7 +34,40 @@ func (r *rows) place() {
 		slices.Sort(four[:])
 		r.verts[v].x = (four[1] + four[2]) >> 1
 	}
+	for range 2 {
+		for _, way := range r.ways {
+			r.tighten(way)
+		}
+	}
 	r.heights()
+}
+
+// tighten moves the bends of an arc between the columns of its ends, as far as there is room.
+// Bends in one column stay in one column.
+func (r *rows) tighten(way []int) {
+	for from := 1; from < len(way)-1; {
+		to := from + 1
+		for to < len(way)-1 && r.verts[way[to]].x == r.verts[way[from]].x {
+			to++
+		}
+		x := r.verts[way[from]].x
+		a, b := r.verts[way[from-1]].x, r.verts[way[to]].x
+		lo, hi := math.MinInt, math.MaxInt
+		for _, v := range way[from:to] {
+			row, pos := r.rows[r.verts[v].row], r.verts[v].pos
+			if pos > 0 {
+				lo = max(lo, r.verts[row[pos-1]].x+r.distance(row[pos-1], v))
+			}
+			if pos < len(row)-1 {
+				hi = min(hi, r.verts[row[pos+1]].x-r.distance(v, row[pos+1]))
+			}
+		}
+		x = min(max(x, min(a, b), lo), max(a, b, lo), hi)
+		for _, v := range way[from:to] {
+			r.verts[v].x = x
+		}
+		from = to
+	}
 }
 
 // conflicts marks the segments that cross a segment between two bends, which is to be straight.
