@@ -114,7 +114,7 @@ var policies = []policy{
 	{name: "internal/cli/verbs", imports: []string{
 		"state", "state/record", "state/message", "state/agent", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
 		"checkpoint/sqlite", "conversation/thread", "capabilities/memory", "graph", "graph/workflow", "nodes/turn", "internal/picture", "internal/suggest",
-		"server", "internal/cli/terminal", "internal/cli/reports", "internal/cli/chat", "internal/cli/serve",
+		"server/queue", "server", "internal/cli/terminal", "internal/cli/reports", "internal/cli/chat", "internal/cli/serve",
 	}, modules: []string{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson",
 	}},

@@ -180,7 +180,7 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
 		a.runVerb(), onThreads(a.resumeVerb()), a.inboxVerb(), a.chatVerb(),
-		a.serveVerb(), a.devVerb(), a.workerVerb(),
+		a.serveVerb(), a.devVerb(), a.workerVerb(), a.runsVerb(),
 		a.threadsVerb(), a.sessionsVerb(), onThreads(a.historyVerb()), onThreads(a.stateVerb()), onThreads(a.diffVerb()), onThreads(a.forkVerb()), onThreads(a.replayVerb()),
 		onThreads(a.exportVerb()), a.importVerb(), onThreads(a.pruneVerb()), onThreads(a.deleteVerb()),
 		a.newVerb(), a.validateVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),

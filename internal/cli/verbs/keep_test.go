@@ -9,8 +9,33 @@ import (
 	"github.com/weftrun/weft/conversation"
 	"github.com/weftrun/weft/conversation/session"
 	"github.com/weftrun/weft/conversation/thread"
+	"github.com/weftrun/weft/server"
+	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/state/message"
 )
+
+// accept does in the default store what a server does that accepts runs: run-1 and run-2 of the
+// thread rack, and other-1 of the thread shelf.
+func (p place) accept() {
+	p.Helper()
+	must := func(err error) {
+		if err != nil {
+			p.Fatal(err)
+		}
+	}
+	path := p.path(".local/state/weft/weft.db")
+	must(os.MkdirAll(filepath.Dir(path), 0o700))
+	store, err := sqlite.Open(p.Context(), path)
+	must(err)
+	defer func() { must(store.Close()) }()
+	q, err := server.OpenQueue(p.Context(), store)
+	must(err)
+	for _, r := range []queue.Run{{ID: "run-1", Thread: "rack"}, {ID: "run-2", Thread: "rack"}, {ID: "other-1", Thread: "shelf"}} {
+		r.Request = []byte(`{"graph":"order","assistant":"a","input":{"sacks":2}}`)
+		_, err := q.Create(p.Context(), r, queue.Enqueue)
+		must(err)
+	}
+}
 
 // keep does in the default store what an application does beside the command line: it keeps the
 // thread cellar, and the sessions ada-1, whose time is over, ada-2 and bob-1.

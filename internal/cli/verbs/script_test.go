@@ -19,7 +19,8 @@ import (
 //     of questions, tasks and unnamed threads are ID, SHORT-ID, TASK and UUID.
 //   - In a command, ID is the last printed id and NAMESPACE the last printed namespace of a
 //     subgraph. The text after " > " is a file for stdout.
-//   - A line "% keep" stores a thread and sessions as an application does: see keep.
+//   - A line "% keep" stores a thread and sessions as an application does: see keep. A line
+//     "% accept" stores runs as a server does: see accept.
 //   - The output of version is left out. A line that begins with "#: " is a remark.
 //
 // With -update the test writes the scripts again.
@@ -95,6 +96,9 @@ func (p place) play(script string) string {
 		case line == "% keep\n":
 			b.WriteString(line)
 			p.keep()
+		case line == "% accept\n":
+			b.WriteString(line)
+			p.accept()
 		case strings.HasPrefix(line, "#: "):
 			b.WriteString(line)
 		}

@@ -298,6 +298,37 @@ func TestServe_Refuses(t *testing.T) {
 	}
 }
 
+func TestRuns_OfAServer(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("w.yaml", one("    uses: go:wait\n    with: {worklog: \"${{ state.worklog }}\", name: x}"))
+	d := p.start(serving("w.yaml")...)
+	path, began := p.pipe("pipe")
+	run := strings.Split(d.create(fmt.Sprintf(`{"assistant_id":"one","input":{"worklog":%q}}`, path)), "/")
+	thread, id := run[2], run[4]
+	receive(t, began(), "began\n")
+	for _, from := range [][]string{{"--server", d.url}, {"--store", "sqlite:w.db"}} {
+		list := p.must(0, append([]string{"runs", "--json"}, from...)...).stdout
+		want := id + " " + thread + " one running"
+		if got := fmt.Sprint(gjson.Get(list, "run"), " ", gjson.Get(list, "thread"), " ", gjson.Get(list, "graph"), " ", gjson.Get(list, "status")); got != want {
+			t.Errorf("%v: got %q, want %q\n%s", from, got, want, list)
+		}
+		show := p.must(0, append([]string{"runs", "show", id[:30], "--json"}, from...)...).stdout
+		if got := gjson.Get(show, "input.worklog").String(); got != path {
+			t.Errorf("%v: the input is %q, want %q\n%s", from, got, path, show)
+		}
+	}
+	p.must(0, "runs", "cancel", id, "--server", d.url)
+	d.do("GET", "/threads/"+thread+"/runs/"+id+"/join", "")
+	list := p.must(0, "runs", "--json", "--thread", thread, "--server", d.url).stdout
+	if got := gjson.Get(list, "status").String(); got != "interrupted" {
+		t.Errorf("after cancel the run is %s", list)
+	}
+	if e := p.must(1, "runs", "--server", d.url+"/nowhere"); !strings.Contains(e.stderr, "the server answers 404: Not Found") {
+		t.Errorf("another server: %s", e.stderr)
+	}
+}
+
 func TestServe_JSON(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -1,0 +1,248 @@
+//go:build unix
+
+package verbs_test
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/weftrun/weft/internal/racescale"
+	"github.com/weftrun/weft/internal/servertest"
+)
+
+// counting adds its item to a list that the thread keeps, between two steps that take some time.
+const counting = `version: 1
+name: counting
+state: {worklog: string, item: int, done: {type: list<int>, reducer: append}}
+input: [worklog, item]
+output: [done]
+nodes:
+  before: {uses: go:work, with: {worklog: "${{ state.worklog }}", name: before, millis: 5}, next: add}
+  add: {set: {done: "${{ [state.item] }}"}, next: after}
+  after: {uses: go:work, with: {worklog: "${{ state.worklog }}", name: after, millis: 5}, next: END}
+`
+
+// pair are two servers on one store, of which one may be dead.
+type pair struct {
+	place
+	store string
+
+	mu      sync.Mutex
+	servers [2]*daemon
+}
+
+func (q *pair) startAt(i int) {
+	d := q.start("serve", "w.yaml", "--listen", "127.0.0.1:0", "--log", "error", "--store", q.store)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.servers[i] = d
+}
+
+// url returns the address of one of the servers, which changes when it is started again.
+func (q *pair) url(i int) string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.servers[i%2].url
+}
+
+// request makes a request to one of the servers. The status is 0 if the connection broke.
+func (q *pair) request(ctx context.Context, server int, method, path, body string) (status int, text string) {
+	req, err := http.NewRequestWithContext(ctx, method, q.url(server)+path, strings.NewReader(body))
+	if err != nil {
+		return 0, ""
+	}
+	res, err := httpClient.Do(req)
+	if err != nil {
+		return 0, ""
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		return 0, ""
+	}
+	return res.StatusCode, string(data)
+}
+
+// until repeats a request at both servers in turn until one answers it with 200.
+func (q *pair) until(ctx context.Context, server int, method, path, body string) string {
+	for ; ctx.Err() == nil; server++ {
+		if status, text := q.request(ctx, server, method, path, body); status == 200 {
+			return text
+		}
+	}
+	return ""
+}
+
+// crowded is a client of both servers with a thread of its own.
+type crowded struct {
+	*pair
+	thread string
+	sure   []int // the items whose runs were acknowledged
+	runs   []string
+	missed int           // streams without the event of a step
+	gap    time.Duration // the longest time between two events
+}
+
+// work creates runs on the thread until ctx ends, and reads the stream of every second one.
+func (c *crowded) work(ctx, all context.Context, first int) {
+	for item := 0; ctx.Err() == nil; item++ {
+		server := first + item
+		body := fmt.Sprintf(`{"assistant_id":"counting","input":{"worklog":%q,"item":%d},"stream_mode":"updates"}`, c.path("worklog"), item)
+		status, text := c.request(all, server, "POST", "/threads/"+c.thread+"/runs", body)
+		switch {
+		case status == 200:
+			c.sure = append(c.sure, item)
+			c.runs = append(c.runs, gjson.Get(text, "run_id").String())
+		case status != 0 && status != 503:
+			c.Errorf("the server answers a new run with status %d: %s", status, text)
+			return
+		}
+		if n := len(c.runs); status == 200 && n%2 == 0 {
+			c.readStream(all, server, c.runs[n-1])
+		}
+	}
+}
+
+// readStream reads the events of a run to its end, and goes on at the other server when one dies.
+// The log is written beside the run, so the last events before a kill may be missing.
+func (c *crowded) readStream(ctx context.Context, server int, run string) {
+	last, begun := int64(-1), time.Now()
+	seen := map[string]bool{}
+	for ; ctx.Err() == nil; server++ {
+		req, err := http.NewRequestWithContext(ctx, "GET", c.url(server)+"/threads/"+c.thread+"/runs/"+run+"/stream?stream_mode=updates", nil)
+		if err != nil {
+			c.Error(err)
+			return
+		}
+		req.Header.Set("Last-Event-ID", strconv.FormatInt(last, 10))
+		res, err := httpClient.Do(req)
+		if err != nil {
+			continue
+		}
+		lines := bufio.NewScanner(res.Body)
+		for lines.Scan() {
+			for _, node := range []string{"before", "add", "after"} {
+				if strings.HasPrefix(lines.Text(), `data: {"`+node+`":`) {
+					seen[node] = true
+				}
+			}
+			text, ok := strings.CutPrefix(lines.Text(), "id: ")
+			if !ok {
+				continue
+			}
+			id, err := strconv.ParseInt(text, 10, 64)
+			if err != nil || id <= last {
+				c.Errorf("rule: the ids of events only grow, at each server; in run %s event %q follows event %d", run, text, last)
+			}
+			last = id
+			c.gap, begun = max(c.gap, time.Since(begun)), time.Now()
+		}
+		res.Body.Close()
+		if gjson.Get(c.until(ctx, server+1, "GET", "/threads/"+c.thread+"/runs/"+run, ""), "status").String() == "success" {
+			if len(seen) != 3 {
+				c.missed++
+			}
+			return
+		}
+	}
+}
+
+// check compares what the thread has with what was acknowledged.
+func (c *crowded) check(ctx context.Context) {
+	c.Helper()
+	if n := len(c.runs); n > 0 {
+		c.until(ctx, 0, "GET", "/threads/"+c.thread+"/runs/"+c.runs[n-1]+"/join", "")
+	}
+	var unfinished string
+	for ctx.Err() == nil && unfinished != "[]" { // of the runs that were not acknowledged
+		unfinished = gjson.Get(c.until(ctx, 0, "GET", "/threads/"+c.thread+"/runs?limit=1000", ""), `#(status!="success")#.status`).Raw
+		if strings.Contains(unfinished, "error") || strings.Contains(unfinished, "interrupted") {
+			c.Errorf("rule: every run ends well; got %s", unfinished)
+			return
+		}
+	}
+	var done []int
+	for _, v := range gjson.Get(c.until(ctx, 0, "GET", "/threads/"+c.thread+"/state", ""), "values.done").Array() {
+		done = append(done, int(v.Int()))
+	}
+	if !slices.IsSorted(done) || len(slices.Compact(slices.Clone(done))) != len(done) {
+		c.Errorf("rule: the runs of a thread go in the order of their creation, each once; got %v", done)
+	}
+	for _, item := range c.sure {
+		if _, found := slices.BinarySearch(done, item); !found {
+			c.Errorf("rule: no run is lost that was acknowledged; run %d is not in %v", item, done)
+		}
+	}
+}
+
+// TestServe_OneOfTwoIsKilled kills one of two servers on a store, again and again. -kills 200 asks
+// for 200 kills with each store, and WEFT_SOAK for 500, under 64 clients.
+//
+// Requirement: the server is killed
+func TestServe_OneOfTwoIsKilled(t *testing.T) {
+	for name, store := range map[string]func(*testing.T, place) string{
+		"sqlite":   func(_ *testing.T, p place) string { return "sqlite:" + p.path("w.db") },
+		"redis":    func(t *testing.T, _ place) string { return servertest.Redis(t) },
+		"postgres": func(t *testing.T, _ place) string { return servertest.Postgres(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			p.write("w.yaml", counting)
+			q := &pair{place: p, store: store(t, p)}
+			q.startAt(0)
+			q.startAt(1)
+			q.killOneOfTwo(cmp.Or(*kills, racescale.Soak(3, 500)), racescale.Soak(8, 64))
+		})
+	}
+}
+
+func (q *pair) killOneOfTwo(kills, clients int) {
+	q.Helper()
+	seed := uint64(time.Now().UnixNano())
+	r := rand.New(rand.NewPCG(seed, 0))
+	all, cancel := context.WithTimeout(q.Context(), time.Minute+time.Duration(kills)*5*time.Second)
+	defer cancel()
+	working, stop := context.WithCancel(all)
+	defer stop()
+	var busy sync.WaitGroup
+	crowd := make([]*crowded, clients)
+	for i := range crowd {
+		thread := gjson.Get(q.until(all, i, "POST", "/threads", "{}"), "thread_id").String()
+		crowd[i] = &crowded{pair: q, thread: thread}
+		busy.Go(func() { crowd[i].work(working, all, i) })
+	}
+	for range kills {
+		<-time.After(time.Duration(r.Int64N(int64(800 * time.Millisecond))))
+		i := r.IntN(2)
+		q.mu.Lock()
+		victim := q.servers[i]
+		q.mu.Unlock()
+		victim.kill()
+		q.startAt(i)
+	}
+	stop()
+	busy.Wait()
+	n, missed, gap := 0, 0, time.Duration(0)
+	for _, c := range crowd {
+		c.check(all)
+		n, gap = n+len(c.sure), max(gap, c.gap)
+		missed += c.missed
+	}
+	if all.Err() != nil {
+		q.Errorf("the clients did not end in time")
+	}
+	q.Logf("seed %d: %d kills, %d runs of %d clients, the longest time between two events %v, %d streams without an event", seed, kills, n, clients, gap, missed)
+}

@@ -1,0 +1,57 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/weftrun/weft/checkpoint/document"
+)
+
+// lookPage is how many threads are read at once.
+const lookPage = 200
+
+// lines yields the threads that have unfinished runs, with their lines.
+func (q *Queue) lines(ctx context.Context) iter.Seq2[*thread, error] {
+	return func(yield func(*thread, error) bool) {
+		page := document.Query{Place: looks, Limit: new(lookPage)}
+		for {
+			docs, err := q.config.Documents.Query(ctx, page)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, d := range docs {
+				if t, err := q.open(ctx, d.ID); !yield(t, err) || err != nil {
+					return
+				}
+			}
+			if len(docs) < lookPage {
+				return
+			}
+			page.After = new(docs[len(docs)-1].Position())
+		}
+	}
+}
+
+// Active yields the runs that have not ended, of all threads. Those of one thread are in their
+// order. An error is the last result.
+func (q *Queue) Active(ctx context.Context) iter.Seq2[Run, error] {
+	return func(yield func(Run, error) bool) {
+		for t, err := range q.lines(ctx) {
+			if err != nil {
+				yield(Run{}, err)
+				return
+			}
+			for _, e := range t.line.Runs {
+				r, err := q.Get(ctx, t.id, e.ID)
+				if errors.Is(err, ErrNotFound) || err == nil && r.Status.Ended() {
+					continue // it has ended since
+				}
+				if !yield(r, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
