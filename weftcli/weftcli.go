@@ -61,7 +61,23 @@ type Config struct {
 	// Server, if it is set, changes the settings of the server of the commands serve, dev and
 	// worker after those of their flags: for example its Auth, Routes or Limits.
 	Server func(*server.Config)
+	// Engines open engines by scheme, for --engine. The address temporal://HOST:PORT/NAMESPACE is
+	// opened by Engines["temporal"], which gets the whole address: see [Engine].
+	Engines map[string]EngineOpener
 }
+
+// Engine has runs carried out in other processes, which open the same store. Package engine of
+// module temporal has one.
+type Engine = verbs.Engine
+
+// EngineConfig is what an engine is opened with.
+type EngineConfig = verbs.EngineConfig
+
+// EngineOpener opens an engine.
+type EngineOpener = verbs.EngineOpener
+
+// ErrNoEngine is the error of an engine that a program does not have.
+var ErrNoEngine = verbs.ErrNoEngine
 
 // Opener opens the store at an address, which is the value of --store.
 type Opener = func(ctx context.Context, address string) (checkpoint.Store, error)
@@ -123,7 +139,7 @@ func (c Config) agents() (map[string]turn.Config, error) {
 func (c Config) commandLine() (verbs.Config, error) {
 	program, err := c.program()
 	all := verbs.Config{
-		Name: c.Name, Stores: c.Stores, Graphs: c.Graphs, Chats: c.Chats, Server: c.Server,
+		Name: c.Name, Stores: c.Stores, Graphs: c.Graphs, Chats: c.Chats, Engines: c.Engines, Server: c.Server,
 		Options: workflow.Options{Kinds: program.Kinds(), Sections: program.Sections(), Reducers: prefixed(c.Reducers), Types: prefixed(c.Types)},
 	}
 	maps.Copy(all.Options.Kinds, c.Kinds)

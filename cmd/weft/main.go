@@ -2,15 +2,8 @@
 package main
 
 import (
-	"github.com/weftrun/weft/capabilities/model"
-	"github.com/weftrun/weft/capabilities/model/openai"
 	"github.com/weftrun/weft/weftcli"
+	"github.com/weftrun/weft/weftcli/stock"
 )
 
-func main() {
-	weftcli.Main(weftcli.Config{
-		Stores:    stores(),
-		Chats:     chats(),
-		Providers: map[string]model.Provider{"openai": openai.Provider()},
-	})
-}
+func main() { weftcli.Main(stock.Config()) }

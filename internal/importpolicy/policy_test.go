@@ -113,16 +113,17 @@ var policies = []policy{
 	{name: "internal/cli/serve", imports: []string{"server"}},
 	{name: "internal/cli/verbs", imports: []string{
 		"state", "state/record", "state/message", "state/agent", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
-		"checkpoint/sqlite", "conversation/thread", "capabilities/memory", "graph", "graph/workflow", "nodes/turn", "internal/picture", "internal/suggest",
+		"checkpoint/sqlite", "checkpoint/topic", "conversation/thread", "capabilities/memory", "graph", "graph/workflow", "nodes/turn", "internal/picture", "internal/suggest",
 		"server/queue", "server", "internal/cli/terminal", "internal/cli/reports", "internal/cli/chat", "internal/cli/serve",
 	}, modules: []string{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson",
 	}},
 	{name: "weftcli", imports: []string{"state/record", "state/agent", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes", "nodes/turn", "server", "internal/cli/verbs"}},
 	{name: root},
-	{name: "cmd/weft", imports: []string{
+	{name: "weftcli/stock", imports: []string{
 		"weftcli", "checkpoint", "checkpoint/postgres", "checkpoint/redis", "state/agent", "capabilities/model", "capabilities/model/openai", "graph", "nodes/turn",
 	}},
+	{name: "cmd/weft", imports: []string{"weftcli", "weftcli/stock"}},
 	{name: "examples/weather", imports: []string{"state", "graph"}},
 	{name: "examples/...", imports: []string{
 		"weftcli", "state", "state/message", "state/agent", "capabilities", "capabilities/memory", "capabilities/model", "capabilities/model/openai",

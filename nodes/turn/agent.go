@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 
@@ -29,6 +30,9 @@ type Agent[S any] struct {
 	Services *Services
 	// Run has the options of all runs. Its Thread is not used.
 	Run graph.RunOptions
+	// Runs is the Graph on an engine that has the runs of the turns carried out elsewhere, such as
+	// a client of module temporal; nil runs them in this process. Edits are made in this process.
+	Runs graph.Untyped
 }
 
 // NewAgent returns the agent of a graph whose state is [agent.State].
@@ -242,21 +246,54 @@ func refusesAnswer(err error) bool {
 // run runs the graph, and passes its events to watch.
 func (g *Agent[S]) run(ctx context.Context, a Request[S], run graph.RunOptions, watch func(graph.Event)) (graph.Result[S], error) {
 	run.Hold = true // until Events is called, so that no event is missed
+	if g.Runs != nil {
+		return g.runElsewhere(ctx, a, run, watch)
+	}
 	var live *graph.Handle[S]
 	if a.Kind == Begin {
 		live = g.Graph.Start(ctx, a.Input, run)
 	} else {
 		live = g.Graph.StartResume(ctx, a.Answers, run)
 	}
-	if watch != nil {
-		for ev, err := range live.Events(graph.Updates | graph.Tasks | graph.Custom | graph.Messages) {
-			if err != nil {
-				break // Wait returns it
-			}
-			watch(ev)
-		}
-	}
+	watched(live, watch)
 	return live.Wait()
+}
+
+// watched passes the events of a run to watch, if it is not nil.
+func watched[S any](live *graph.Handle[S], watch func(graph.Event)) {
+	if watch == nil {
+		return
+	}
+	for ev, err := range live.Events(graph.Updates | graph.Tasks | graph.Custom | graph.Messages) {
+		if err != nil {
+			return // Wait returns it
+		}
+		watch(ev)
+	}
+}
+
+// runElsewhere is run on the engine of g.Runs.
+func (g *Agent[S]) runElsewhere(ctx context.Context, a Request[S], run graph.RunOptions, watch func(graph.Event)) (out graph.Result[S], err error) {
+	var live *graph.Handle[json.RawMessage]
+	if a.Kind == Begin {
+		input, err := g.Graph.EncodeState(a.Input)
+		if err != nil {
+			return out, err
+		}
+		live = g.Runs.Start(ctx, input, run)
+	} else {
+		live = g.Runs.StartResume(ctx, a.Answers, run)
+	}
+	watched(live, watch)
+	res, err := live.Wait()
+	out = graph.Result[S]{Status: res.Status, Run: res.Run, Interrupts: res.Interrupts, Drained: res.Drained, Starved: res.Starved,
+		Steps: res.Steps, Checkpoint: res.Checkpoint}
+	if res.State == nil {
+		return out, err
+	}
+	state, bad := g.Graph.DecodeInput(res.State)
+	out.State = state
+	return out, errors.Join(err, bad)
 }
 
 // saveSettings writes settings to a thread, which need not exist. Open questions stay open.

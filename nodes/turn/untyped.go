@@ -28,6 +28,8 @@ type Untyped interface {
 	History(ctx context.Context, thread string, last int) (History, error)
 	// Complete is [Agent.Complete].
 	Complete(prefix string) []string
+	// On returns the agent with the runs of its turns on an engine: see [Agent.Runs].
+	On(runs graph.Untyped) Untyped
 }
 
 // Notice is the payload of the first event of a run. It is the text of the [Request], such as which
@@ -49,7 +51,18 @@ type untyped[S any] struct{ g *Agent[S] }
 
 func (p untyped[S]) Name() string { return p.g.Graph.Name() }
 
-func (p untyped[S]) Graph() graph.Untyped { return p.g.Graph.Untyped() }
+func (p untyped[S]) Graph() graph.Untyped {
+	if p.g.Runs != nil {
+		return p.g.Runs
+	}
+	return p.g.Graph.Untyped()
+}
+
+func (p untyped[S]) On(runs graph.Untyped) Untyped {
+	g := *p.g
+	g.Runs = runs
+	return untyped[S]{&g}
+}
 
 func (p untyped[S]) Complete(prefix string) []string { return p.g.Complete(prefix) }
 

@@ -20,6 +20,7 @@ import (
 var shared *Server
 
 func TestMain(m *testing.M) {
+	beProgram()
 	if code, is := beWorker(); is {
 		os.Exit(code)
 	}

@@ -75,6 +75,11 @@ func (a *app) chat(ctx context.Context, name string, f chatFlags) error {
 		if err != nil {
 			return reports.Usage(nextUnopened, "the agent %q cannot be used: %w", name, err)
 		}
+		d, err := a.onEngine(ctx, store, declared{Untyped: agent.Graph(), agent: agent})
+		if err != nil {
+			return err
+		}
+		agent = d.agent
 		c := chat.New(a.Output, a.signals, a.config.Stdin, agent, f.Options)
 		if err := c.CheckThread(ctx, store); err != nil {
 			return err

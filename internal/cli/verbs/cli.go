@@ -33,6 +33,8 @@ type Config struct {
 	Chats map[string]Chat
 	// Server, if it is set, changes the settings of the server of the verbs serve, dev and worker.
 	Server func(*server.Config)
+	// Engines open engines by scheme, for --engine.
+	Engines map[string]EngineOpener
 
 	Args           []string // without the program's name; nil means those of the process
 	Stdin          io.Reader
@@ -54,6 +56,7 @@ type grants struct {
 	config string // --config FILE
 	hosts  []string
 	exec   bool
+	engine string // --engine, or "" for this process
 }
 
 // flags returns the flags that repeat the grants.
@@ -66,6 +69,9 @@ func (g grants) flags() (words []string) {
 	}
 	if g.exec {
 		words = append(words, "--allow-exec")
+	}
+	if g.engine != "" {
+		words = append(words, "--engine", g.engine)
 	}
 	return words
 }
@@ -83,6 +89,7 @@ func Main(ctx context.Context, c Config) (code int) {
 	}()
 	ctx, stop := a.signals.Context(ctx)
 	defer stop()
+	defer a.closeEngine()
 	err := a.root().ExecuteContext(ctx)
 	if err == nil {
 		return reports.ExitDone
@@ -97,7 +104,8 @@ type app struct {
 	by      string // --by, or ""
 	strict  bool   // warnings are errors
 	grants  grants
-	started bool // a command has begun; before that every error is a usage error
+	runner  Engine // of --engine; nil until it is used
+	started bool   // a command has begun; before that every error is a usage error
 	signals *terminal.Signals
 }
 
@@ -178,9 +186,12 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 }
 
 func (a *app) verbs() []*cobra.Command {
+	run, resume, inbox, chat := a.runVerb(), onThreads(a.resumeVerb()), a.inboxVerb(), a.chatVerb()
+	worker := a.workerVerb()
+	a.engineFlag(run, resume, inbox, chat, worker)
 	return []*cobra.Command{
-		a.runVerb(), onThreads(a.resumeVerb()), a.inboxVerb(), a.chatVerb(),
-		a.serveVerb(), a.devVerb(), a.workerVerb(), a.runsVerb(),
+		run, resume, inbox, chat,
+		a.serveVerb(), a.devVerb(), worker, a.runsVerb(),
 		a.threadsVerb(), a.sessionsVerb(), onThreads(a.historyVerb()), onThreads(a.stateVerb()), onThreads(a.diffVerb()), onThreads(a.forkVerb()), onThreads(a.replayVerb()),
 		onThreads(a.exportVerb()), a.importVerb(), onThreads(a.pruneVerb()), onThreads(a.deleteVerb()),
 		a.newVerb(), a.validateVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),

@@ -38,8 +38,24 @@ func (a *app) has(name string) bool {
 type opening func(context.Context, checkpoint.Store) (declared, error)
 
 // declared finds the graph with a name: a graph or an agent of this program, or else a workflow
-// file. It reports mistakes in a file before a store is opened.
+// file. It reports mistakes in a file before a store is opened. Its runs are those of the engine
+// that the command line names.
 func (a *app) declared(name string) (opening, error) {
+	open, err := a.local(name)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, store checkpoint.Store) (declared, error) {
+		d, err := open(ctx, store)
+		if err != nil {
+			return d, err
+		}
+		return a.onEngine(ctx, store, d)
+	}, nil
+}
+
+// local finds the graph with a name, whose runs are those of this process.
+func (a *app) local(name string) (opening, error) {
 	switch {
 	case a.config.Graphs[name] != nil:
 		return func(ctx context.Context, store checkpoint.Store) (declared, error) {

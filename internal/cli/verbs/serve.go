@@ -108,11 +108,17 @@ func (a *app) workerVerb() *cobra.Command {
 		Use:   "worker [FILE|DIR|NAME...]",
 		Short: "Run the runs of a server's store, without listening",
 		Long: `Worker runs the runs that servers on the same store have accepted. It must know the graphs
-that they serve: name the same files, in the same program. It ends as serve does.`,
+that they serve: name the same files, in the same program. It ends as serve does.
+
+With --engine it runs the steps of runs that the engine has, for the commands with the same
+--engine and the same store. The server of the engine gives it work.`,
 		Args: a.arguments("FILE", 0, math.MaxInt),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if a.forgets() {
+			if a.forgets() && a.grants.engine == "" {
 				return reports.Usage("name a store of sqlite:, redis: or postgres: with --store", "a worker shares no store in memory with a server")
+			}
+			if a.grants.engine != "" {
+				return a.workForEngine(cmd.Context(), f, args)
 			}
 			return a.serve(cmd.Context(), f, args)
 		},
@@ -250,16 +256,25 @@ func (a *app) runServer(ctx context.Context, c serve.Config, watch func(context.
 
 // ready reports that the process works.
 func (a *app) ready(url string, srv *server.Server) {
-	graphs := srv.GraphIDs()
-	switch {
-	case a.JSON:
-		_ = a.PrintJSON(struct {
-			URL    string   `json:"url,omitempty"`
-			Graphs []string `json:"graphs"`
-		}{url, graphs})
-	case url == "":
-		fmt.Fprintf(a.Stdout, "working for %s\n", strings.Join(graphs, ", "))
-	default:
-		fmt.Fprintf(a.Stdout, "listening on %s with %s\n", url, strings.Join(graphs, ", "))
+	if url == "" {
+		a.working(srv.GraphIDs())
+		return
 	}
+	a.report(url, srv.GraphIDs(), fmt.Sprintf("listening on %s with %s\n", url, strings.Join(srv.GraphIDs(), ", ")))
+}
+
+// working reports that the process works, without an address.
+func (a *app) working(graphs []string) {
+	a.report("", graphs, fmt.Sprintf("working for %s\n", strings.Join(graphs, ", ")))
+}
+
+func (a *app) report(url string, graphs []string, text string) {
+	if !a.JSON {
+		fmt.Fprint(a.Stdout, text)
+		return
+	}
+	_ = a.PrintJSON(struct {
+		URL    string   `json:"url,omitempty"`
+		Graphs []string `json:"graphs"`
+	}{url, graphs})
 }

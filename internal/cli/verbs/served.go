@@ -25,6 +25,7 @@ type sources struct {
 	*app
 	args  []string
 	store checkpoint.Store
+	local bool // the runs are those of this process, also with an engine
 }
 
 // all returns the arguments. Without any it returns the graphs of this program, or if there are
@@ -82,7 +83,11 @@ func (s sources) open(ctx context.Context) (v edition, err error) {
 	v.graphs = map[string]graph.Untyped{}
 	from := map[string]string{}
 	for _, name := range names {
-		open, err := s.declared(name)
+		find := s.declared
+		if s.local {
+			find = s.app.local
+		}
+		open, err := find(name)
 		if err != nil {
 			return v, err
 		}
