@@ -118,7 +118,6 @@ func (d desk) worker(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Requirement: --engine runs a workflow in workers
 func TestCommandLine_RunsOnTheEngine(t *testing.T) {
 	d := desk{T: t, dir: t.TempDir()}
 	if err := os.WriteFile(filepath.Join(d.dir, "release.yaml"), []byte(release), 0o600); err != nil {
