@@ -49,6 +49,9 @@ type Config struct {
 	Middleware func(http.Handler) http.Handler
 	// Webhooks are the settings of the requests that report the ends of runs.
 	Webhooks Webhooks
+	// Studio serves pages below /studio/ that show graphs and threads in a browser. A browser sends
+	// the key or the token of its user as the password of basic authentication.
+	Studio bool
 	// AllowTruncate enables POST /internal/truncate for clients on this machine.
 	AllowTruncate bool
 	// Version is answered by GET /info.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -156,10 +157,18 @@ func (s *Server) handlers() http.Handler {
 		r := route{method: http.MethodPost, path: "/internal/truncate", open: true, handle: truncate}
 		mux.Handle(r.method+" "+r.path, s.handlerOf(r))
 	}
+	var pages http.Handler // other origins must not read them, so they are before CORS
+	if s.config.Studio {
+		pages = s.studioHandler()
+	}
 	own := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := requestID(r)
 		w.Header().Set("X-Request-Id", id)
 		r.Header.Set("X-Request-Id", id)
+		if pages != nil && (r.URL.Path == studioBase || strings.HasPrefix(r.URL.Path, studioBase+"/")) {
+			pages.ServeHTTP(w, r)
+			return
+		}
 		if s.config.CORS.answer(w, r) {
 			return
 		}

@@ -79,10 +79,10 @@ var policies = []policy{
 	{name: "graph", imports: []string{"state", "state/record", "checkpoint", "internal/step", "internal/stream", "internal/schedule", "internal/journal", "internal/suggest", "internal/validtext"}, modules: []string{
 		"github.com/google/jsonschema-go", "github.com/google/uuid",
 	}},
-	{name: "internal/picture", imports: []string{"graph"}},
-	{name: "internal/refmodel", imports: []string{"state", "checkpoint", "graph"}}, // for tests alone
+	{name: "internal/picture", imports: []string{"checkpoint", "graph"}},
+	{name: "internal/refmodel", imports: []string{"state", "checkpoint", "graph"}},                                                                                                   // for tests alone
 	{name: "internal/storetest", imports: []string{"state", "state/record", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph"}}, // for tests alone
-	{name: "internal/servertest", imports: []string{"internal/storetest"}}, // for tests alone
+	{name: "internal/servertest", imports: []string{"internal/storetest"}},                                                                                                           // for tests alone
 	{name: "graph/eventlog", imports: []string{"checkpoint/topic", "graph"}},
 	{name: "internal/golden", imports: []string{ // for tests alone
 		"state", "state/message", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
@@ -98,9 +98,10 @@ var policies = []policy{
 	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "nodes/pes", "internal/rootfs", "internal/subprocess"}},
 	{name: "server/queue", imports: []string{"checkpoint", "checkpoint/document", "checkpoint/topic"}},
 	{name: "server/work", imports: []string{"checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "server/queue", "server/wire"}},
+	{name: "server/studio", imports: []string{"checkpoint", "graph", "internal/picture"}},
 	{name: "server", imports: []string{
 		"internal/values", "state", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph",
-		"server/wire", "server/queue", "server/work",
+		"server/wire", "server/queue", "server/studio", "server/work",
 	}, modules: []string{
 		"github.com/golang-jwt/jwt/v5", "github.com/google/uuid", "github.com/robfig/cron/v3", "github.com/tidwall/gjson",
 	}},

@@ -55,18 +55,13 @@ func Rows(commits []graph.CommitInfo) []Row {
 var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"duration": func(d time.Duration) string {
-		if d == 0 {
-			return ""
-		}
-		return duration(d)
-	},
-	"utc":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000") },
-	"nodes": nodeList,
+	"duration": Duration,
+	"utc":      func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000") },
+	"nodes":    NodeList,
 }).Parse(pageText))
 
-// nodeList lists nodes; one with several tasks appears once, with their number.
-func nodeList(names []string) string {
+// NodeList lists nodes; one with several tasks appears once, with their number.
+func NodeList(names []string) string {
 	count := map[string]int{}
 	var once []string
 	for _, n := range names {

@@ -221,14 +221,16 @@ func (m Mark) facts() (facts []string) {
 		facts = append(facts, fmt.Sprintf("attempt %d", m.Attempt))
 	}
 	if m.Took > 0 {
-		facts = append(facts, duration(m.Took))
+		facts = append(facts, Duration(m.Took))
 	}
 	return facts
 }
 
-// duration returns d with two or three digits.
-func duration(d time.Duration) string {
+// Duration returns d with two or three digits, or "" for 0.
+func Duration(d time.Duration) string {
 	switch {
+	case d == 0:
+		return ""
 	case d < time.Millisecond:
 		return "<1 ms"
 	case d < time.Second:

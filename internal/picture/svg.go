@@ -231,7 +231,7 @@ func spoken(n *graph.DrawnNode, m Mark) string {
 		parts = append(parts, fmt.Sprintf("%d of %d tasks finished", m.Finished, m.Tasks))
 	}
 	if m.Took > 0 {
-		parts = append(parts, duration(m.Took))
+		parts = append(parts, Duration(m.Took))
 	}
 	if m.State != Idle {
 		parts = append(parts, words[m.State])

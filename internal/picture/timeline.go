@@ -59,7 +59,7 @@ func Timeline(turn []graph.CommitInfo, run *Run, d graph.Drawing) string {
 		longest = max(longest, c.took)
 	}
 	if longest > 1 {
-		w.printf(`<text class="time-sum" x="%d" y="%d">longest: %s</text>`+"\n", left-10, height-10, duration(longest))
+		w.printf(`<text class="time-sum" x="%d" y="%d">longest: %s</text>`+"\n", left-10, height-10, Duration(longest))
 	}
 	for i, c := range columns {
 		w.column(c, left+timeColumn*i, names, longest)
@@ -118,7 +118,7 @@ func rowsOf(columns []column, head graph.CommitInfo) (names []string) {
 func (w *svgWriter) column(c column, x int, names []string, longest time.Duration) {
 	took := "an unknown time"
 	if c.took > 0 {
-		took = duration(c.took)
+		took = Duration(c.took)
 	}
 	w.printf("<g><title>step %d, checkpoint %d, %s: ", c.step, c.commit, took)
 	for i, name := range slices.Sorted(maps.Keys(c.ran)) {
@@ -133,7 +133,7 @@ func (w *svgWriter) column(c column, x int, names []string, longest time.Duratio
 	w.printf("</title>")
 	w.printf(`<text class="time-step" x="%d" y="14">%d</text>`, x+timeColumn/2, c.step)
 	if c.waited > 0 {
-		w.printf(`<path class="time-wait" d="M%d %dV%d"><title>%s between two runs</title></path>`, x, timeHead, timeHead+timeRow*len(names), duration(c.waited))
+		w.printf(`<path class="time-wait" d="M%d %dV%d"><title>%s between two runs</title></path>`, x, timeHead, timeHead+timeRow*len(names), Duration(c.waited))
 	}
 	for i, name := range names {
 		if n := c.ran[name]; n > 0 {

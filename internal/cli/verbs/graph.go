@@ -123,7 +123,7 @@ func (s *session) drawRun(ctx context.Context, file string, f graphFlags) error 
 	}
 	var turn []graph.CommitInfo
 	if f.format == "svg" || f.format == "html" {
-		if turn, err = turnOf(ctx, s.store, s.thread, f.at); err != nil {
+		if turn, err = picture.Turn(ctx, s.store, s.thread, f.at); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/picture"
 )
@@ -13,7 +12,7 @@ import (
 // drawnRun is what a drawing shows of a thread.
 type drawnRun struct {
 	thread string
-	turn   []graph.CommitInfo // as turnOf returns them
+	turn   []graph.CommitInfo // as picture.Turn returns them
 }
 
 // of returns the run for the picture of a drawing.
@@ -22,30 +21,6 @@ func (r *drawnRun) of(d graph.Drawing) *picture.Run {
 		return nil
 	}
 	return picture.NewRun(d, r.turn)
-}
-
-// turnOf returns the commits of a thread's turn up to one of them, the newest first, without those
-// on other branches. at is 0 for the newest turn.
-func turnOf(ctx context.Context, store checkpoint.Store, thread string, at uint64) (turn []graph.CommitInfo, err error) {
-	var q checkpoint.Query
-	if at != 0 {
-		q.Before = at + 1
-	}
-	next := uint64(0) // the commit from which the ones after it go on
-	for p, err := range graph.History(ctx, store, checkpoint.Key{Thread: thread}, q) {
-		switch {
-		case err != nil:
-			return nil, err
-		case len(turn) > 0 && p.Checkpoint > next:
-			continue
-		case len(turn) > 0 && p.Turn != turn[0].Turn:
-			return turn, nil
-		}
-		if turn, next = append(turn, p), p.Parent; next == 0 {
-			next = p.Checkpoint - 1
-		}
-	}
-	return turn, nil
 }
 
 // historyPage prints the history of a thread as a file of HTML: the listed checkpoints, and a
@@ -65,7 +40,7 @@ func (s *session) historyPage(ctx context.Context, f historyFlags, listed []grap
 	if err != nil || !found {
 		return errors.Join(err, s.unknownThread())
 	}
-	if page.Turn, err = turnOf(ctx, s.store, s.thread, 0); err != nil {
+	if page.Turn, err = picture.Turn(ctx, s.store, s.thread, 0); err != nil {
 		return err
 	}
 	why, err := s.findToRead(ctx, "history", "", head)

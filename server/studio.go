@@ -1,0 +1,138 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/weftrun/weft/server/studio"
+	"github.com/weftrun/weft/server/wire"
+)
+
+// studioBase is the path below which the pages of the studio are.
+const studioBase = "/studio"
+
+// studioHandler returns the handler of the studio's pages.
+func (s *Server) studioHandler() http.Handler {
+	pages := studio.New(studio.Config{Base: studioBase, Open: s.openStudio, Fault: func(err error) (int, string) {
+		f, hidden := faultOf(err)
+		if hidden {
+			s.log().Error("server: a page of the studio failed", "error", err)
+		}
+		return f.HTTPStatus(wire.Python), f.Detail
+	}})
+	return s.handlerOf(route{method: http.MethodGet, path: studioBase + "/", open: true, handle: func(c *call) error {
+		pages.ServeHTTP(c.w, c.Request)
+		return nil
+	}})
+}
+
+// openStudio returns what the studio shows to the caller of a request. A browser sends the key or
+// the token as the password of basic authentication.
+func (s *Server) openStudio(r *http.Request) (studio.Source, error) {
+	if _, password, ok := r.BasicAuth(); ok {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+password)
+	}
+	c := &call{Request: r, server: s, dialect: wire.Python}
+	if err := c.authenticate(); err != nil {
+		return nil, err
+	}
+	return studioSource{c}, nil
+}
+
+// studioSource is what one caller may see.
+type studioSource struct{ c *call }
+
+// Graphs implements studio.Source. Graphs are for all who may read assistants, as they are for all
+// who run them.
+func (s studioSource) Graphs(context.Context) (all []studio.Graph, err error) {
+	if _, err := s.c.allow("assistants", "read", ""); err != nil {
+		return nil, err
+	}
+	graphs := s.c.server.graphs()
+	for _, id := range slices.Sorted(maps.Keys(graphs)) {
+		all = append(all, studio.Graph{ID: id, Graph: graphs[id]})
+	}
+	return all, nil
+}
+
+// Threads implements studio.Source.
+func (s studioSource) Threads(ctx context.Context, q studio.Query) (page []studio.Thread, total int, err error) {
+	filter, err := s.c.allow("threads", "search", "")
+	if err != nil {
+		return nil, 0, err
+	}
+	match := func(t *thread) bool {
+		return (q.Status == "" || string(t.Status) == q.Status) && passes(t.Metadata, filter) &&
+			(q.Graph == "" || s.c.shownOf(*t).graphID == q.Graph)
+	}
+	list, total, err := s.c.server.threads.find(ctx, search[thread]{match: match, offset: q.Offset, limit: q.Limit})
+	for _, t := range list {
+		page = append(page, s.thread(t))
+	}
+	return page, total, err
+}
+
+// Count implements studio.Source.
+func (s studioSource) Count(ctx context.Context) (map[string]map[string]int, error) {
+	filter, err := s.c.allow("threads", "search", "")
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]map[string]int{}
+	err = s.c.server.threads.each(ctx, false, func(r stored[thread]) error {
+		if !passes(r.record.Metadata, filter) {
+			return nil
+		}
+		id := s.c.shownOf(r.record).graphID
+		if counts[id] == nil {
+			counts[id] = map[string]int{}
+		}
+		counts[id][string(r.record.Status)]++
+		return nil
+	})
+	return counts, err
+}
+
+// Thread implements studio.Source.
+func (s studioSource) Thread(ctx context.Context, id string) (studio.Thread, error) {
+	known, err := uuid.Parse(id)
+	if err != nil || len(id) != 36 {
+		return studio.Thread{}, noThread(fmt.Sprintf("%.100q", id))
+	}
+	id = known.String()
+	filter, err := s.c.allow("threads", "read", id)
+	if err != nil {
+		return studio.Thread{}, err
+	}
+	t, err := s.c.server.visibleThread(ctx, id, filter)
+	if err == nil && t.Status == wire.ThreadBusy {
+		if err = s.c.server.settle(ctx, id); err == nil {
+			t, err = s.c.server.visibleThread(ctx, id, filter)
+		}
+	}
+	return s.thread(t), err
+}
+
+// thread returns a thread as the studio shows it.
+func (s studioSource) thread(t thread) studio.Thread {
+	shown := studio.Thread{
+		ID: t.ThreadID, Status: string(t.Status), GraphID: s.c.shownOf(t).graphID, Created: t.CreatedAt.Time, Updated: t.UpdatedAt.Time,
+		Store: s.c.server.config.Store,
+	}
+	if t.StateUpdatedAt.After(shown.Updated) {
+		shown.Updated = t.StateUpdatedAt.Time
+	}
+	if shown.GraphID != "" {
+		shown.Graph = s.c.server.graphs()[shown.GraphID]
+	}
+	if t.Error != nil {
+		shown.Error = t.Error.Message
+	}
+	return shown
+}

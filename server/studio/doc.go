@@ -1,0 +1,23 @@
+// Package studio shows graphs and threads in a browser: pages of HTML with pictures in SVG, rendered
+// in Go.
+//
+// A Handler asks a Source for what it shows. The Source belongs to one request, so it applies the
+// rights of its caller. Pages have no scripts: a page is a GET request, and its address says all
+// that it shows.
+//
+// # Pages
+//
+//   - /graphs lists the graphs with the states of their threads, and /graphs/{id} draws one, with
+//     its subgraphs down to ?depth=.
+//   - /threads lists the threads, by ?status= and ?graph=, from ?offset=.
+//   - /threads/{id} shows a thread at ?at=, a checkpoint: the picture of its graph with what the
+//     turn did up to there, the steps of the turn, the state, and the history before ?before=.
+//   - /threads/{id}/state.json is the state at ?at= as a file.
+//
+// # What it guarantees
+//
+//  1. No page loads anything from another origin. The Content-Security-Policy forbids it, and inline
+//     styles and scripts.
+//  2. No page changes anything.
+//  3. Text of graphs, threads and states is escaped by html/template and internal/picture.
+package studio

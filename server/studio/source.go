@@ -1,0 +1,49 @@
+package studio
+
+import (
+	"context"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+// Source is what the pages show to one caller.
+type Source interface {
+	// Graphs returns the graphs in the order of their ids.
+	Graphs(ctx context.Context) ([]Graph, error)
+	// Threads returns a page of the threads, the newest first, and the number of all that match.
+	Threads(ctx context.Context, q Query) (page []Thread, total int, err error)
+	// Thread returns a thread by its id.
+	Thread(ctx context.Context, id string) (Thread, error)
+	// Count returns the number of threads by graph and by status.
+	Count(ctx context.Context) (map[string]map[string]int, error)
+}
+
+// Graph is a graph that is served.
+type Graph struct {
+	ID    string
+	Graph graph.Untyped
+}
+
+// Query selects threads. A zero field selects all.
+type Query struct {
+	Status, Graph string
+	Offset, Limit int
+}
+
+// Thread is a thread, and where its commits are.
+type Thread struct {
+	ID      string
+	Status  string // one of Statuses
+	GraphID string // "" if it is not known
+	Created time.Time
+	Updated time.Time
+	Error   string // of its last run
+
+	Graph graph.Untyped // nil if it is not known
+	Store checkpoint.Store
+}
+
+// Statuses are the statuses of threads.
+var Statuses = []string{"busy", "interrupted", "error", "idle"}

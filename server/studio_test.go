@@ -1,0 +1,97 @@
+package server_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/server"
+)
+
+// studioPage returns a page of the studio, as a browser with a password asks for it.
+func studioPage(h http.Handler, path, password string) *httptest.ResponseRecorder {
+	r, w := httptest.NewRequest(http.MethodGet, path, nil), httptest.NewRecorder()
+	if password != "" {
+		r.SetBasicAuth("", password)
+	}
+	r.Header.Set("Origin", "https://other.example")
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func wantPage(t *testing.T, w *httptest.ResponseRecorder, status int, wants ...string) {
+	t.Helper()
+	if w.Code != status {
+		t.Errorf("got the status %d, want %d: %.300s", w.Code, status, w.Body)
+	}
+	for _, want := range wants {
+		if without, ok := strings.CutPrefix(want, "!"); ok == strings.Contains(w.Body.String(), without) {
+			t.Errorf("want %q in the page:\n%s", want, w.Body)
+		}
+	}
+	if got := w.Header().Get("Access-Control-Allow-Origin"); got != "" {
+		t.Errorf("pages of %q may read the page", got)
+	}
+}
+
+func TestStudio_ShowsARun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, stop := startChains(t, &checkpoint.Memory{}, nil, func(c *server.Config) {
+			c.Studio, c.CORS = true, server.CORS{Origins: []string{"*"}}
+		})
+		defer stop()
+		c := newClient(t, s)
+		c.do(step{request: "POST /threads", status: 200, save: "t=thread_id"})
+		thread := "/studio/threads/" + c.saved["t"]
+		wantPage(t, studioPage(s, thread, ""), 200, "no checkpoint yet")
+		c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"asks","input":{}}`, status: 200})
+		wantPage(t, studioPage(s, thread, ""), 200, "status-interrupted", `graph <a href="/studio/graphs/asks">`, "plan, ran once", "ask, waits for a person", "<th scope=\"row\">log</th>")
+		wantPage(t, studioPage(s, "/studio/graphs", ""), 200, "/studio/graphs/asks", "1 thread<", "/studio/graphs/steps")
+		wantPage(t, studioPage(s, "/studio/threads?status=interrupted&graph=asks", ""), 200, c.saved["t"], "1 to 1 of 1")
+		wantPage(t, studioPage(s, "/studio/threads?graph=steps", ""), 200, "!"+c.saved["t"])
+		wantPage(t, studioPage(s, thread+"?at=99", ""), 404, "no checkpoint 99")
+		wantPage(t, studioPage(s, "/studio/threads/x", ""), 404, "not found")
+		wantPage(t, studioPage(s, "/studio/threads/00000000-0000-4000-8000-000000000000", ""), 404, "not found")
+	})
+}
+
+func TestStudio_ShowsCallersTheirOwnThreads(t *testing.T) {
+	var keys server.Keys
+	keys.Add("ada", "a-key")
+	keys.Add("bob", "b-key")
+	s := newServer(t, &checkpoint.Memory{}, func(c *server.Config) {
+		c.Studio, c.Auth = true, server.Auth{Authenticate: keys.Authenticate, Rules: server.Owners}
+	})
+	r, w := httptest.NewRequest(http.MethodPost, "/threads", strings.NewReader(`{"thread_id":"00000000-0000-4000-8000-000000000001"}`)), httptest.NewRecorder()
+	r.Header.Set("X-Api-Key", "a-key")
+	if s.ServeHTTP(w, r); w.Code != http.StatusOK {
+		t.Fatalf("got %d: %s", w.Code, w.Body)
+	}
+	const id = "00000000-0000-4000-8000-000000000001"
+	for path, own := range map[string]int{"/studio/threads/" + id: 200, "/studio/threads": 200, "/studio/graphs": 200} {
+		wantPage(t, studioPage(s, path, "a-key"), own)
+		for _, wrong := range []string{"", "c-key"} {
+			w := studioPage(s, path, wrong)
+			if wantPage(t, w, 401, "!"+id, "!agent"); !strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "Basic ") {
+				t.Errorf("%s has the challenge %q", path, w.Header().Get("WWW-Authenticate"))
+			}
+		}
+	}
+	wantPage(t, studioPage(s, "/studio/threads", "a-key"), 200, id)
+	wantPage(t, studioPage(s, "/studio/threads", "b-key"), 200, "!"+id)
+	wantPage(t, studioPage(s, "/studio/threads/"+id, "b-key"), 404, "!no checkpoint yet")
+	wantPage(t, studioPage(s, "/studio/threads/"+id+"/state.json", "b-key"), 404)
+	wantPage(t, studioPage(s, "/studio/graphs", "a-key"), 200, "agent")
+}
+
+func TestStudio_IsOffByDefault(t *testing.T) {
+	s := newServer(t, &checkpoint.Memory{})
+	for _, path := range []string{"/studio", "/studio/", "/studio/graphs"} {
+		if w := studioPage(s, path, ""); w.Code != http.StatusNotFound {
+			t.Errorf("%s answers %d", path, w.Code)
+		}
+	}
+}
