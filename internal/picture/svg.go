@@ -159,6 +159,9 @@ func (w *svgWriter) box(b *Box) {
 func (w *svgWriter) texts(b *Box, sub string) {
 	x, y, at := b.X+b.W/2, b.Y+b.H/2+5, b.Y+b.H/2+12
 	name := shownName(b.node)
+	if b.node.Kind == "worker" {
+		x, y, at = x-workerBack/2, y+workerBack/2, at+workerBack/2
+	}
 	if b.Open {
 		x, y = b.X+framePad, b.Y+20
 		at = y

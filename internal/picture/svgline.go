@@ -8,6 +8,9 @@ import (
 // hexagonTip is how far the tips of a router's box reach.
 const hexagonTip = 12
 
+// workerBack is how far the second sheet of a worker's box is from the first.
+const workerBack = 4
+
 // shape writes the outline of a node, which shows its kind.
 func (w *svgWriter) shape(b *Box) {
 	x, y, width, height := b.X, b.Y, b.W, b.H
@@ -22,9 +25,8 @@ func (w *svgWriter) shape(b *Box) {
 	case b.node.Kind == "router":
 		w.printf(`<path class="shape" d="M%d %dH%dL%d %dL%d %dH%dL%d %dZ"/>`, x+hexagonTip, y, x+width-hexagonTip, x+width, y+height/2, x+width-hexagonTip, y+height, x+hexagonTip, x, y+height/2)
 	case b.node.Kind == "worker":
-		const back = 4
-		w.printf(`<rect class="behind" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, x+back, y, width-back, height-back)
-		w.printf(`<rect class="shape" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, x, y+back, width-back, height-back)
+		w.printf(`<rect class="behind" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, x+workerBack, y, width-workerBack, height-workerBack)
+		w.printf(`<rect class="shape" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, x, y+workerBack, width-workerBack, height-workerBack)
 	case b.node.Kind == "graph":
 		w.printf(`<rect class="shape" x="%d" y="%d" width="%d" height="%d" rx="4"/>`, x, y, width, height)
 		w.printf(`<path class="inner" d="M%d %dV%dM%d %dV%d"/>`, x+7, y, y+height, x+width-7, y, y+height)

@@ -1,8 +1,8 @@
-// Package studio shows graphs and threads in a browser: pages of HTML with pictures in SVG, rendered
-// in Go.
+// Package studio shows graphs and threads in a browser. Pages of HTML with pictures in SVG are
+// rendered in Go.
 //
 // A Handler asks a Source for what it shows. The Source belongs to one request, so it applies the
-// rights of its caller. Pages have no scripts: a page is a GET request, and its address says all
+// rights of its caller. Pages have no scripts: a page is a GET request, and its address selects all
 // that it shows.
 //
 // # Pages
@@ -16,8 +16,8 @@
 //
 // # What it guarantees
 //
-//  1. No page loads anything from another origin. The Content-Security-Policy forbids it, and inline
-//     styles and scripts.
+//  1. No page loads anything from another origin. The Content-Security-Policy forbids it, and
+//     inline styles and scripts.
 //  2. No page changes anything.
 //  3. Text of graphs, threads and states is escaped by html/template and internal/picture.
 package studio

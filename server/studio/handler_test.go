@@ -106,7 +106,7 @@ func review(t *testing.T, store checkpoint.Store) graph.Untyped {
 	return g.Untyped()
 }
 
-// newStudio returns a handler below base, with a thread that waits and many that have no checkpoint.
+// newStudio returns a handler below base, with a thread that waits and many without a checkpoint.
 func newStudio(t *testing.T, base string) (*studio.Handler, *memory) {
 	t.Helper()
 	store := &checkpoint.Memory{}
@@ -122,7 +122,7 @@ func newStudio(t *testing.T, base string) (*studio.Handler, *memory) {
 	}
 	m.threads = append(m.threads, studio.Thread{ID: "foreign", Status: "error", Store: store, Error: markup})
 	return studio.New(studio.Config{Base: base, Open: func(r *http.Request) (studio.Source, error) {
-		if r.Header.Get("X-Who") == "nobody" {
+		if r.Header.Get("X-Who") == "unknown" {
 			return nil, errUnknown
 		}
 		return m, nil
@@ -287,7 +287,7 @@ func TestHandler_OtherAnswers(t *testing.T) {
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/studio/graphs", nil))
 	holds(t, w, 405, "the studio only reads")
 	r := httptest.NewRequest(http.MethodGet, "/studio/graphs", nil)
-	r.Header.Set("X-Who", "nobody")
+	r.Header.Set("X-Who", "unknown")
 	w = httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	if holds(t, w, 401, "who is it"); !strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "Basic ") {

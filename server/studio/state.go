@@ -71,7 +71,7 @@ func fieldOf(name string, value json.RawMessage) field {
 	return f
 }
 
-// readable returns JSON in which <, > and & stand for themselves. Encoders often escape them.
+// readable returns JSON in which <, > and & are not escaped, as they are by many encoders.
 func readable(value json.RawMessage) json.RawMessage {
 	out := make(json.RawMessage, 0, len(value))
 	for i := 0; i < len(value); i++ {

@@ -39,6 +39,7 @@ type serveFlags struct {
 	webhookHosts    []string
 	privateWebhooks bool
 	truncate        bool
+	studio          bool
 	workers         server.Workers
 	log             string
 	reload          bool
@@ -63,6 +64,7 @@ func (f *serveFlags) listenFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.auth.Audience, "auth-audience", "", "the audience that a token must have")
 	cmd.Flags().BoolVar(&f.insecure, "insecure", false, "listen to other machines without --auth")
 	cmd.Flags().StringArrayVar(&f.hosts, "host", nil, "NAME under which this machine may be called without --auth; repeatable (default names of this machine)")
+	cmd.Flags().BoolVar(&f.studio, "studio", f.studio, "serve pages below /studio/ that show graphs and threads in a browser")
 	cmd.Flags().BoolVar(&f.truncate, "allow-truncate", false, "let clients on this machine remove all threads, for tests")
 }
 
@@ -87,7 +89,7 @@ process, or when this one is started again. The second stops at once.`,
 }
 
 func (a *app) devVerb() *cobra.Command {
-	f := serveFlags{reload: true}
+	f := serveFlags{reload: true, studio: true}
 	cmd := &cobra.Command{
 		Use:   "dev [FILE|DIR|NAME...]",
 		Short: "Serve graphs during development: files are read again when they change",
@@ -157,7 +159,7 @@ func (f *serveFlags) checkCallers(auth server.Auth) error {
 // config returns the settings of the server.
 func (f *serveFlags) config(store checkpoint.Store) (c server.Config, err error) {
 	c = server.Config{
-		Store: store, AllowTruncate: f.truncate, Version: version(), CORS: server.CORS{Origins: f.origins, PrivateNetwork: f.reload},
+		Store: store, AllowTruncate: f.truncate, Studio: f.studio, Version: version(), CORS: server.CORS{Origins: f.origins, PrivateNetwork: f.reload},
 		Webhooks: server.Webhooks{Outbound: server.Outbound{Hosts: f.webhookHosts, AllowPrivate: f.privateWebhooks}, Secret: []byte(os.Getenv(secretVariable))},
 	}
 	if f.auth.From != "" {
@@ -222,7 +224,13 @@ func (a *app) serve(ctx context.Context, f serveFlags, args []string) error {
 		p := serve.Config{
 			Server: srv, Workers: f.workers, Listen: f.listen, Log: log,
 			Guard: serve.Guard{Loopback: c.Auth.Authenticate == nil && !f.insecure, Hosts: f.hosts},
-			Ready: func(url string) { a.ready(url, srv) },
+			Ready: func(url string) {
+				pages := ""
+				if c.Studio && url != "" {
+					pages = url + "/studio/"
+				}
+				a.ready(url, pages, srv)
+			},
 		}
 		if !f.reload {
 			return a.runServer(ctx, p, func(context.Context) {})
@@ -254,27 +262,32 @@ func (a *app) runServer(ctx context.Context, c serve.Config, watch func(context.
 	return err
 }
 
-// ready reports that the process works.
-func (a *app) ready(url string, srv *server.Server) {
+// ready reports that the process works. studio is the address of its pages, or "".
+func (a *app) ready(url, studio string, srv *server.Server) {
 	if url == "" {
 		a.working(srv.GraphIDs())
 		return
 	}
-	a.report(url, srv.GraphIDs(), fmt.Sprintf("listening on %s with %s\n", url, strings.Join(srv.GraphIDs(), ", ")))
+	text := fmt.Sprintf("listening on %s with %s\n", url, strings.Join(srv.GraphIDs(), ", "))
+	if studio != "" {
+		text += fmt.Sprintf("studio at %s\n", studio)
+	}
+	a.report(url, studio, srv.GraphIDs(), text)
 }
 
 // working reports that the process works, without an address.
 func (a *app) working(graphs []string) {
-	a.report("", graphs, fmt.Sprintf("working for %s\n", strings.Join(graphs, ", ")))
+	a.report("", "", graphs, fmt.Sprintf("working for %s\n", strings.Join(graphs, ", ")))
 }
 
-func (a *app) report(url string, graphs []string, text string) {
+func (a *app) report(url, studio string, graphs []string, text string) {
 	if !a.JSON {
 		fmt.Fprint(a.Stdout, text)
 		return
 	}
 	_ = a.PrintJSON(struct {
 		URL    string   `json:"url,omitempty"`
+		Studio string   `json:"studio,omitempty"`
 		Graphs []string `json:"graphs"`
-	}{url, graphs})
+	}{url, studio, graphs})
 }

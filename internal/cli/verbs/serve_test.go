@@ -342,6 +342,9 @@ func TestServe_JSON(t *testing.T) {
 		if graphs := gjson.Get(d.first, "graphs").String(); graphs != `["one"]` || (verb != "worker") != gjson.Get(d.first, "url").Exists() {
 			t.Errorf("%s prints %s", verb, d.first)
 		}
+		if want := map[string]string{"dev": gjson.Get(d.first, "url").String() + "/studio/"}[verb]; gjson.Get(d.first, "studio").String() != want {
+			t.Errorf("%s prints %s, want the studio at %q", verb, d.first, want)
+		}
 		d.signal(os.Interrupt)
 		if code := d.wait(); code != 0 {
 			t.Errorf("%s: exit code %d, want 0\n%s", verb, code, d.heard.rest())
@@ -355,7 +358,7 @@ func TestServe_WithKeys(t *testing.T) {
 	p.write("w.yaml", asking)
 	// The SHA-256 of "open sesame".
 	p.write("keys", "ann 41ef4bb0b23661e66301aac36066912dac037827b4ae63a7b1165a5aa93ed4eb\n")
-	d := p.start("serve", "w.yaml", "--listen", "127.0.0.1:0", "--store", "memory:", "--auth", "keys:keys")
+	d := p.start("serve", "w.yaml", "--listen", "127.0.0.1:0", "--store", "memory:", "--auth", "keys:keys", "--studio")
 	if status, _ := d.call("POST", "/threads", "{}"); status != 401 {
 		t.Errorf("without a key: status %d, want 401", status)
 	}
@@ -371,6 +374,20 @@ func TestServe_WithKeys(t *testing.T) {
 	defer res.Body.Close()
 	if res.StatusCode != 200 {
 		t.Errorf("with the key: status %d, want 200", res.StatusCode)
+	}
+	for password, want := range map[string]int{"": 401, "open": 401, "open sesame": 200} {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", d.url+"/studio/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.SetBasicAuth("", password)
+		res, err := httpClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Body.Close(); res.StatusCode != want {
+			t.Errorf("the studio with the password %q: status %d, want %d", password, res.StatusCode, want)
+		}
 	}
 }
 
