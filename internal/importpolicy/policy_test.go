@@ -90,6 +90,7 @@ var policies = []policy{
 	}},
 	{name: "capabilities", imports: []string{"internal/validtext", "state", "state/agent", "graph"}, modules: []string{"github.com/google/jsonschema-go"}},
 	{name: "capabilities/tool", imports: []string{"internal/values", "state", "state/message", "capabilities/model", "graph"}, modules: []string{"github.com/google/jsonschema-go"}},
+	{name: "capabilities/tool/mcp", imports: []string{"internal/subprocess", "state/message", "capabilities/tool"}, modules: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	{name: "server/wire", imports: []string{"state", "state/message", "checkpoint", "graph"}, modules: []string{"github.com/google/uuid"}},
 	{name: "graph/workflow", imports: []string{"state", "state/record", "state/message", "capabilities", "checkpoint", "graph", "internal/exprs", "internal/rootfs", "internal/redact", "internal/suggest"}, modules: []string{"gopkg.in/yaml.v3"}},
 	{name: "nodes/turn", imports: []string{"internal/suggest", "internal/values", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "checkpoint", "conversation", "checkpoint/document", "conversation/session", "conversation/thread", "graph"}},

@@ -74,6 +74,41 @@ func TestRun_Cancelled(t *testing.T) {
 	}
 }
 
+func TestStart_SpeaksUntilClose(t *testing.T) {
+	t.Parallel()
+	p, err := subprocess.Start(t.Context(), command("sh", "-c", "while read -r line; do echo $line; done; echo bye >&2; exit 3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(p.Out)
+	for _, want := range []string{"a\n", "b\n"} {
+		if _, err := p.In.Write([]byte(want)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := lines.ReadString('\n'); err != nil || got != want {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+	var exit *subprocess.ExitError
+	if err := p.Close(time.Minute); !errors.As(err, &exit) || exit.Status != 3 || string(p.Stderr()) != "bye\n" {
+		t.Errorf("Close = %v with %q, want the exit status and the standard error", err, p.Stderr())
+	}
+	if p, err = subprocess.Start(t.Context(), command("sleep", "1000")); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(0); !errors.As(err, &exit) || exit.Status != -1 {
+		t.Errorf("Close = %v, want the error of a program that was killed", err)
+	}
+	select {
+	case <-p.Done():
+	default:
+		t.Error("Done is not closed after Close")
+	}
+	if _, err := subprocess.Start(t.Context(), subprocess.Command{Path: "/weft-test-nothing"}); !errors.Is(err, subprocess.ErrStart) {
+		t.Errorf("error %v, want ErrStart", err)
+	}
+}
+
 // TestRun_AtMostLimitPrograms starts more programs and workers than may run at once.
 func TestRun_AtMostLimitPrograms(t *testing.T) {
 	var all sync.WaitGroup
