@@ -13,7 +13,7 @@ type Layout struct {
 	Boxes         []Box // a box comes before those inside it
 	Lines         []Line
 	Bars          []Bar
-	drawing       graph.Drawing
+	text          string // the drawing as text
 }
 
 // Point is a place in the picture.
@@ -87,7 +87,7 @@ func New(d graph.Drawing) *Layout {
 	l := lay(&d, nil)
 	out := &Layout{
 		Graph: d.Graph, Width: l.w + 2*margin, Height: l.h + 2*margin,
-		Boxes: l.boxes, Lines: l.lines, Bars: l.bars, drawing: d,
+		Boxes: l.boxes, Lines: l.lines, Bars: l.bars, text: d.Text(),
 	}
 	l.move(margin, margin)
 	return out

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
@@ -74,12 +75,26 @@ func TestTimeline(t *testing.T) {
 		t.Errorf("got the rows %q, want %q", got, want)
 	}
 	want := []string{
-		"4 steps, each with the nodes that ran in it and how long it took",
+		"Steps of a turn (4), each with the nodes that ran in it and how long it took",
 		"step 1, checkpoint 2, 200 ms: search", "step 2, checkpoint 3, 800 ms: review", "step 3, checkpoint 4, an unknown time: search",
 		"200 ms between two runs", "step 4, checkpoint 5, 600 ms: review", "ask, waits for a person",
 	}
 	if got := texts("title", ""); !slices.Equal(got, want) {
 		t.Errorf("got the titles\n%q\nwant\n%q", got, want)
+	}
+}
+
+func TestTimeline_ShortTimes(t *testing.T) {
+	d, turn := reviewed()
+	for i := range turn {
+		turn[i].Time = turn[0].Time.Add(-time.Duration(i) * time.Microsecond)
+	}
+	turn[2].Run, turn[3].Run, turn[4].Run = "earlier", "earlier", "earlier"
+	all := mustParse(t, picture.Timeline(turn, picture.NewRun(d, turn), d))
+	for _, want := range []string{"step 0, checkpoint 0, <1 ms: search", "<1 ms between two runs", "longest: <1 ms"} {
+		if !slices.ContainsFunc(all, func(e element) bool { return e.text == want }) {
+			t.Errorf("the timeline has no %q", want)
+		}
 	}
 }
 
@@ -89,7 +104,7 @@ func TestTimeline_ShowsTheNewestSteps(t *testing.T) {
 		turn = append(turn, graph.CommitInfo{Ran: []checkpoint.Ran{{Node: "a"}}})
 	}
 	all := mustParse(t, picture.Timeline(turn, nil, graph.Drawing{}))
-	if !strings.HasPrefix(all[1].text, "300 steps") {
+	if !strings.HasPrefix(all[1].text, "Steps of a turn (300)") {
 		t.Errorf("got %q, want the newest 300 steps", all[1].text)
 	}
 	if got := picture.Timeline(nil, nil, graph.Drawing{}); got != "" {

@@ -49,17 +49,22 @@ type Mark struct {
 type Run struct {
 	Marks map[string]Mark // by the id of the node in the drawing
 	Whys  map[Way]string  // the last reason for a choice
+	Taken map[Edge]int    // how often a choice was taken
 	Over  bool            // the turn has ended
+	text  string          // the drawing as text
 }
 
-// Way names an edge by the ids of its nodes in the drawing.
+// Way names two nodes by their ids in the drawing, of which the first leads to the second.
 type Way struct{ From, To string }
+
+// Edge names an edge by the ids of its nodes and its kind, as a graph.DrawnEdge has them.
+type Edge struct{ From, To, Kind string }
 
 // NewRun returns what a thread has done, from the drawing that graph.StoredThread.Draw returns and
 // the commits of the same turn, the newest first. Without commits it has no questions, failures,
 // durations and reasons.
 func NewRun(d graph.Drawing, turn []graph.CommitInfo) *Run {
-	r := &Run{Marks: map[string]Mark{}, Whys: map[Way]string{}}
+	r := &Run{Marks: map[string]Mark{}, Whys: map[Way]string{}, Taken: map[Edge]int{}, text: d.Text()}
 	r.Over = len(turn) > 0 && turn[0].Status == graph.Done
 	r.count(&d)
 	ids := map[string]string{}
@@ -80,6 +85,11 @@ func NewRun(d graph.Drawing, turn []graph.CommitInfo) *Run {
 
 // count takes over what the drawing itself has of a run.
 func (r *Run) count(d *graph.Drawing) {
+	for _, e := range d.Edges {
+		if e.Taken > 0 {
+			r.Taken[Edge{e.From, e.To, e.Kind}] = e.Taken
+		}
+	}
 	for _, n := range d.Nodes {
 		m := Mark{Ran: n.Ran, State: Idle}
 		switch {
@@ -182,13 +192,14 @@ func within(d *graph.Drawing, namespace, node string) (ids []string) {
 	return ids
 }
 
-// taken reports whether the run took an edge, and how often if the drawing knows it.
+// taken reports whether the run took an edge, and of a choice how often.
 func (r *Run) taken(e *graph.DrawnEdge) (count int, taken bool) {
 	if r == nil {
 		return 0, false
 	}
 	if labelOf(e) > 0 {
-		return e.Taken, e.Taken > 0
+		n := r.Taken[Edge{e.From, e.To, e.Kind}]
+		return n, n > 0
 	}
 	from, to := r.Marks[e.From], r.Marks[e.To]
 	return 0, (from.State == Done || from.Ran > 0) && to.State != Idle && to.State != Skipped && to.State != ""

@@ -26,7 +26,7 @@ func (l *Layout) SVG(o Options) string {
 		role = "group"
 	}
 	w.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="weft-picture" viewBox="0 0 %d %d" width="%[1]d" height="%[2]d" role="%[3]s" aria-labelledby="weft-title weft-desc">`+"\n", l.Width, l.Height, role)
-	w.printf("<title id=\"weft-title\">%s</title>\n<desc id=\"weft-desc\">%s</desc>\n", escape(l.title(o.Run)), escape(l.describe()))
+	w.printf("<title id=\"weft-title\">%s</title>\n<desc id=\"weft-desc\">%s</desc>\n", escape(l.title(o.Run)), escape(l.describe(o.Run)))
 	if !o.NoStyle {
 		w.printf("<style>\n%s</style>\n", CSS())
 	}
@@ -73,10 +73,14 @@ func (l *Layout) title(r *Run) string {
 const longText = 80
 
 // describe returns the graph as text.
-func (l *Layout) describe() string {
+func (l *Layout) describe(r *Run) string {
 	text := fmt.Sprintf("%d nodes, %d edges.", len(l.Boxes), len(l.Lines))
 	if len(l.Boxes) <= longText {
-		text += " " + strings.Join(strings.Fields(l.drawing.Text()), " ")
+		tree := l.text
+		if r != nil && r.text != "" {
+			tree = r.text
+		}
+		text += " " + strings.Join(strings.Fields(tree), " ")
 	}
 	return text
 }

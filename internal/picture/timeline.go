@@ -48,7 +48,7 @@ func Timeline(turn []graph.CommitInfo, run *Run, d graph.Drawing) string {
 	width := left + timeColumn*(len(columns)+1) + 8
 	height := timeHead + timeRow*len(names) + timeFoot
 	w.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="weft-picture weft-timeline" viewBox="0 0 %d %d" width="%[1]d" height="%[2]d" role="img" aria-labelledby="weft-time">`+"\n", width, height)
-	w.printf("<title id=\"weft-time\">%d steps, each with the nodes that ran in it and how long it took</title>\n", len(columns))
+	w.printf("<title id=\"weft-time\">Steps of a turn (%d), each with the nodes that ran in it and how long it took</title>\n", len(columns))
 	for i, name := range names {
 		y := timeHead + timeRow*i
 		w.printf(`<text class="time-node" x="%d" y="%d">%s</text>`, left-10, y+16, escape(cut(clean(name), timeText, timeNames-12)))
@@ -59,7 +59,7 @@ func Timeline(turn []graph.CommitInfo, run *Run, d graph.Drawing) string {
 		longest = max(longest, c.took)
 	}
 	if longest > 1 {
-		w.printf(`<text class="time-sum" x="%d" y="%d">longest: %s</text>`+"\n", left-10, height-10, Duration(longest))
+		w.printf(`<text class="time-sum" x="%d" y="%d">longest: %s</text>`+"\n", left-10, height-10, escape(Duration(longest)))
 	}
 	for i, c := range columns {
 		w.column(c, left+timeColumn*i, names, longest)
@@ -118,7 +118,7 @@ func rowsOf(columns []column, head graph.CommitInfo) (names []string) {
 func (w *svgWriter) column(c column, x int, names []string, longest time.Duration) {
 	took := "an unknown time"
 	if c.took > 0 {
-		took = Duration(c.took)
+		took = escape(Duration(c.took))
 	}
 	w.printf("<g><title>step %d, checkpoint %d, %s: ", c.step, c.commit, took)
 	for i, name := range slices.Sorted(maps.Keys(c.ran)) {
@@ -133,7 +133,7 @@ func (w *svgWriter) column(c column, x int, names []string, longest time.Duratio
 	w.printf("</title>")
 	w.printf(`<text class="time-step" x="%d" y="14">%d</text>`, x+timeColumn/2, c.step)
 	if c.waited > 0 {
-		w.printf(`<path class="time-wait" d="M%d %dV%d"><title>%s between two runs</title></path>`, x, timeHead, timeHead+timeRow*len(names), Duration(c.waited))
+		w.printf(`<path class="time-wait" d="M%d %dV%d"><title>%s between two runs</title></path>`, x, timeHead, timeHead+timeRow*len(names), escape(Duration(c.waited)))
 	}
 	for i, name := range names {
 		if n := c.ran[name]; n > 0 {

@@ -10,8 +10,9 @@
 //   - /graphs lists the graphs with the states of their threads, and /graphs/{id} draws one, with
 //     its subgraphs down to ?depth=.
 //   - /threads lists the threads, by ?status= and ?graph=, from ?offset=.
-//   - /threads/{id} shows a thread at ?at=, a checkpoint: the picture of its graph with what the
-//     turn did up to there, the steps of the turn, the state, and the history before ?before=.
+//   - /threads/{id} shows a thread at ?at=, a checkpoint. It has the picture of the run, the steps
+//     of the turn and the state. It lists what changed since ?from= or the checkpoint before, with
+//     who wrote it, and the history before ?before=.
 //   - /threads/{id}/state.json is the state at ?at= as a file.
 //
 // # What it guarantees

@@ -28,11 +28,12 @@ type Config struct {
 
 // Handler serves the pages.
 type Handler struct {
-	config Config
-	mux    *http.ServeMux
-	pages  *template.Template
-	style  []byte
-	hash   string // of the style sheet, in its path
+	config  Config
+	mux     *http.ServeMux
+	pages   *template.Template
+	layouts picture.Cache
+	style   []byte
+	hash    string // of the style sheet, in its path
 }
 
 // New returns a handler.
@@ -92,6 +93,7 @@ type request struct {
 	*http.Request
 	source Source
 	base   string
+	cache  *picture.Cache
 }
 
 // view is what a template shows.
@@ -107,7 +109,7 @@ func (h *Handler) page(show func(*request) (view, error)) http.HandlerFunc {
 		source, err := h.config.Open(r)
 		if err == nil {
 			var v view
-			if v, err = show(&request{r, source, h.config.Base}); err == nil {
+			if v, err = show(&request{r, source, h.config.Base, &h.layouts}); err == nil {
 				h.write(w, http.StatusOK, v)
 				return
 			}

@@ -3,6 +3,7 @@ package studio_test
 import (
 	"context"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"html"
 	"net/http"
@@ -184,7 +185,17 @@ func TestThread_AtTheNewestCheckpoint(t *testing.T) {
 	holds(t, get(t, h, "/studio/threads/t%201"), 200,
 		"interrupted", "check, router, ran 2 times", "read, graph, ran 2 times", `id="node:read:page"`, "waits for a person: Is &lt;b&gt;it&lt;/b&gt; right?",
 		"too few facts", "weft-timeline", "<summary>list of 2</summary>", "<code>&#34;&lt;i&gt;why&lt;/i&gt;&#34;</code>", "checkpoint 5 of 5",
-		`<a rel="prev" href="/studio/threads/t%201?at=4">`, "!rel=\"next\"", "weft state &#39;t 1&#39; --at 5", "/studio/threads/t%201/state.json?at=5", "!<script", "!<i>why")
+		`<a rel="prev" href="/studio/threads/t%201?at=4">`, "!rel=\"next\"", "weft state &#39;t 1&#39; --at 5", "/studio/threads/t%201/state.json?at=5", "!<script", "!<i>why",
+		"Changes since checkpoint 4", "No field differs", "<b>check</b> → <b>&lt;script&gt;", "<p>Is &lt;b&gt;it&lt;/b&gt; right?</p>")
+}
+
+func TestThread_Changes(t *testing.T) {
+	h, _ := newStudio(t, "/studio")
+	holds(t, get(t, h, "/studio/threads/t%201?at=3"), 200, "Changes since checkpoint 2", "No field differs", "<b>check</b> → <b>read</b>: too few facts")
+	holds(t, get(t, h, "/studio/threads/t%201?at=2"), 200, "Changes since checkpoint 1", `<th scope="row">facts</th>`, "1 added: <details><summary>list of 1</summary>", "read in step 1", "<code>nothing</code>")
+	holds(t, get(t, h, "/studio/threads/t%201?at=1"), 200, "!Changes since")
+	holds(t, get(t, h, "/studio/threads/t%201?at=5&from=2"), 200, "Changes since checkpoint 2", "1 added:", "read in step 3", "too few facts")
+	holds(t, get(t, h, "/studio/threads/t%201?from=77"), 404, "the thread has no checkpoint 77")
 }
 
 func TestThread_AtAnOlderCheckpoint(t *testing.T) {
@@ -222,8 +233,9 @@ func TestState_AsAFile(t *testing.T) {
 }
 
 var (
-	link    = regexp.MustCompile(`(?:href|action)="([^"]*)"`)
-	outside = regexp.MustCompile(`(?i)(src|href|action|data|poster)="([a-z]+:)?//|url\(|@import|<(script|iframe|object|img|style)\b| (style|on[a-z]+)="`)
+	link     = regexp.MustCompile(`(?:href|action)="([^"]*)"`)
+	pictures = regexp.MustCompile(`(?s)<svg .*?</svg>`)
+	outside  = regexp.MustCompile(`(?i)(src|href|action|data|poster)="([a-z]+:)?//|url\(|@import|<(script|iframe|object|img|style)\b| (style|on[a-z]+)="`)
 )
 
 // Each page that can be reached has an answer without an error, loads nothing from elsewhere, and
@@ -257,6 +269,11 @@ func TestPages_AllLinksLead(t *testing.T) {
 			}
 			if found := outside.FindString(w.Body.String()); found != "" {
 				t.Errorf("%s has %q", path, found)
+			}
+			for _, svg := range pictures.FindAllString(w.Body.String(), -1) {
+				if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil {
+					t.Errorf("%s has a picture that is not XML: %v", path, err)
+				}
 			}
 			for _, m := range link.FindAllStringSubmatch(w.Body.String(), -1) {
 				switch to := html.UnescapeString(m[1]); {

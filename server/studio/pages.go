@@ -99,13 +99,13 @@ func showGraph(r *request) (view, error) {
 	}
 	d := graphs[i].Graph.Draw(int(depth))
 	return view{"graph.html", "Graph " + graphs[i].ID, graphPage{
-		graphs[i].ID, d.Graph, depth, depth < maxDepth && hasClosed(&d), draw(d, nil), d.Text(), d.Mermaid(), d.DOT(),
+		graphs[i].ID, d.Graph, depth, depth < maxDepth && hasClosed(&d), r.draw(d, nil), d.Text(), d.Mermaid(), d.DOT(),
 	}}, nil
 }
 
 // draw returns the picture of a drawing.
-func draw(d graph.Drawing, run *picture.Run) template.HTML {
-	return template.HTML(picture.New(d).SVG(picture.Options{Run: run, NoStyle: true, Focus: true}))
+func (r *request) draw(d graph.Drawing, run *picture.Run) template.HTML {
+	return template.HTML(r.cache.Layout(d).SVG(picture.Options{Run: run, NoStyle: true, Focus: true}))
 }
 
 // hasClosed reports whether a drawing has a subgraph that is not open.
@@ -185,6 +185,7 @@ type threadPage struct {
 	Text              string
 	Note              string // why there is no picture or state
 	Fields            []field
+	Diff              *diff // nil if there is nothing to compare with
 	StateLink         string
 	Rows              []picture.Row
 	Older             string // a link, or ""
@@ -293,13 +294,16 @@ func (p *threadPage) show(r *request, turn []graph.CommitInfo) error {
 		return err
 	}
 	run := picture.NewRun(d, turn)
-	p.Picture, p.Text = draw(d, run), d.Text()
+	p.Picture, p.Text = r.draw(d, run), d.Text()
 	p.Timeline = template.HTML(picture.Timeline(turn, run, d))
 	state, _, err := p.Graph.Thread(p.ID).State(r.Context(), p.At)
 	if err != nil {
 		return err
 	}
-	p.Fields, err = fieldsOf(state)
+	if p.Fields, err = fieldsOf(state); err != nil {
+		return err
+	}
+	p.Diff, err = p.diffOf(r)
 	return err
 }
 

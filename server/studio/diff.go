@@ -1,0 +1,123 @@
+package studio
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+// change is a field that differs between two checkpoints.
+type change struct {
+	Field, Type   string
+	Before, After field
+	Added         int // items at the end of a list, which After has alone; 0 if it is no such change
+	Writers       []string
+}
+
+// diff is how a checkpoint differs from an earlier one.
+type diff struct {
+	From    uint64
+	Changes []change
+	Ways    []way
+}
+
+// way is where a node went.
+type way struct{ From, To, How, Why string }
+
+// diffOf compares the checkpoint that is shown with the one of ?from=, or the one that it goes on
+// from. It returns nil for the first checkpoint of a thread.
+func (p *threadPage) diffOf(r *request) (*diff, error) {
+	from, err := r.number("from", anyNumber)
+	if err != nil {
+		return nil, err
+	}
+	asked := from != 0
+	if !asked {
+		from = parentOf(p.Commit)
+	}
+	if from == 0 {
+		return nil, nil
+	}
+	found, err := p.Graph.Thread(p.ID).Diff(r.Context(), from, p.At)
+	switch {
+	case !errors.Is(err, graph.ErrUnknownThread) && err != nil:
+		return nil, err
+	case err != nil && asked:
+		return nil, noCheckpoint(from)
+	case err != nil:
+		return nil, nil // the one before was pruned
+	}
+	d := &diff{From: from}
+	for _, c := range found.Changes {
+		d.Changes = append(d.Changes, changeOf(c))
+	}
+	for _, c := range found.Path {
+		for _, t := range c.Ran {
+			for _, w := range t.Ways {
+				d.Ways = append(d.Ways, wayOf(t.Node, w))
+			}
+		}
+	}
+	return d, nil
+}
+
+func wayOf(node string, w checkpoint.Way) way {
+	shown := way{From: cmp.Or(node, "(edit)"), To: w.To, Why: w.Why}
+	if w.Send {
+		shown.How = "as a task of its own"
+	} else if w.Branch > 0 {
+		shown.How = fmt.Sprintf("by branch %d", w.Branch)
+	}
+	return shown
+}
+
+func changeOf(c graph.Change) change {
+	shown := change{Field: c.Field, Type: c.Type}
+	after := c.After
+	if added := addedTo(c.Before, c.After); len(added) > 0 {
+		shown.Added = len(added)
+		after, _ = json.Marshal(added) // of valid JSON
+	}
+	shown.Before, shown.After = fieldOf("", orNothing(c.Before)), fieldOf("", orNothing(after))
+	for _, w := range c.Writers {
+		switch {
+		case w.Node != "":
+			shown.Writers = append(shown.Writers, fmt.Sprintf("%s in step %d", w.Node, w.Step))
+		case w.Source == checkpoint.Input:
+			shown.Writers = append(shown.Writers, "the input")
+		default:
+			shown.Writers = append(shown.Writers, "an edit by hand")
+		}
+	}
+	return shown
+}
+
+func orNothing(value json.RawMessage) json.RawMessage {
+	if value == nil {
+		return json.RawMessage("nothing")
+	}
+	return value
+}
+
+// addedTo returns the items of the list after that come after those of the list before, or nil if
+// one is no list, or the list has changed otherwise.
+func addedTo(before, after json.RawMessage) []json.RawMessage {
+	var old, all []json.RawMessage
+	if before != nil && (before[0] != '[' || json.Unmarshal(before, &old) != nil) {
+		return nil
+	}
+	if after == nil || after[0] != '[' || json.Unmarshal(after, &all) != nil || len(all) <= len(old) {
+		return nil
+	}
+	for i := range old {
+		if !bytes.Equal(old[i], all[i]) {
+			return nil
+		}
+	}
+	return all[len(old):]
+}
