@@ -78,6 +78,10 @@ type Config struct {
 	// that [StoredThread.Replay] can run it again. It costs the bytes of these.
 	Trace bool
 
+	// Schemas are the JSON Schemas that [Graph.Schemas] returns in place of those that it makes of
+	// the state.
+	Schemas Schemas
+
 	// Now gives the time that is written into checkpoints; nil means time.Now. It is
 	// safe for concurrent use, and so is NewID.
 	Now func() time.Time

@@ -27,6 +27,8 @@ type program struct {
 	safe   bool  // folding the writes of one task cannot fail
 	cfg    Config
 	hash   string
+	// untyped returns the graph of a program with the state of this one.
+	untyped func(*program) Untyped
 }
 
 // node is a compiled node.

@@ -247,15 +247,7 @@ func (r *run) childProgram(p *program) *program {
 	if c := r.lastChild.Load(); c != nil && c.of == p {
 		return &c.program
 	}
-	c := &childProgram{program: *p, of: p}
-	cfg := &c.program.cfg
-	cfg.Store, cfg.Now = r.cfg.Store, r.cfg.Now
-	if cfg.Cache == nil {
-		cfg.Cache = r.cfg.Cache
-	}
-	if cfg.Nested == Stateless {
-		cfg.Store = nil
-	}
+	c := &childProgram{program: p.asChild(&r.cfg), of: p}
 	r.lastChild.Store(c)
 	return &c.program
 }

@@ -61,6 +61,10 @@ type Untyped interface {
 	// Release releases the lease of the step's run, after which no call of the run writes anything.
 	Release(ctx context.Context, id StepID) error
 
+	// Schemas returns the JSON Schemas of the graph, and Children the graphs of its subgraphs by node.
+	Schemas() Schemas
+	Children() map[string]Untyped
+
 	Draw(depth int) Drawing
 }
 

@@ -85,6 +85,9 @@ func (s *Schema) Merges(i int) bool {
 	return ours || grows
 }
 
+// Layout returns how the states are made and copied.
+func (s *Schema) Layout() Layout { return s.layout }
+
 // New returns a new state with every field at its default.
 func (s *Schema) New() View {
 	v := s.Blank()

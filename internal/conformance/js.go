@@ -139,7 +139,7 @@ type counted struct {
 type registered struct {
 	Messages state.List[string]  `json:"messages"`
 	Count    state.Value[int]    `json:"count"`
-	Status   state.Value[string] `json:"status" default:"idle"`
+	Status   state.Value[string] `json:"status" weft:"default=\"idle\""`
 }
 
 type plainItems struct {

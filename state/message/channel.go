@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/weftrun/weft/internal/compact"
@@ -22,6 +23,9 @@ var (
 	_ state.Sequel  = logChannel{}
 	_ state.Checker = logChannel{}
 )
+
+// ValueType implements [state.Typed].
+func (logChannel) ValueType() reflect.Type { return reflect.TypeFor[[]Message]() }
 
 // Wrote implements [state.Channel].
 func (l logChannel) Wrote() bool { return l.over || l.ops.Len() > 0 || l.err != nil }

@@ -97,6 +97,16 @@ func groupsOf(bindings []binding) (groups [][]int) {
 // *Record.
 func (sh *Shape) Schema() *state.Schema { return sh.schema }
 
+// FieldType returns the declared type of field i of the schema of a shape. ok is false if the schema
+// is that of another state, or the field has a Channel.
+func FieldType(s *state.Schema, i int) (t Type, ok bool) {
+	l, ok := s.Layout().(layout)
+	if !ok || l.foreign[i] {
+		return Type{}, false
+	}
+	return l.types[i], true
+}
+
 // New returns a record in which nothing is set, not even defaults: the way to
 // fill an input.
 func (sh *Shape) New() Record { return *layout{sh}.record() }

@@ -1,0 +1,189 @@
+package graph
+
+import (
+	"cmp"
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/record"
+)
+
+// Schemas are the JSON Schemas of a graph, as objects of draft-07. Those that are nil are not known.
+//
+// They describe, and check nothing: a graph checks what it gets by the types of its channels.
+type Schemas struct {
+	// Input is what Invoke takes, Output what it returns, and State what a commit has.
+	Input, Output, State json.RawMessage
+	// Settings is what the nodes read of RunOptions.Settings. No Go type shows it: see
+	// Config.Schemas.
+	Settings json.RawMessage
+}
+
+// schemaURI is the dialect of the schemas.
+const schemaURI = "http://json-schema.org/draft-07/schema#"
+
+// kindKeyword is the keyword of a property that has the kind of the channel.
+const kindKeyword = "x-weft-kind"
+
+// Schemas returns the JSON Schemas of the graph: those of Config.Schemas, and for the others one
+// that is made of the channels of the state. Each property of it has the keyword "x-weft-kind" with
+// the [state.Kind] of its channel, if the channel has one. Part of a value whose form Go does not
+// show, as that of a type with a MarshalJSON method, may be anything.
+func (g *Graph[S]) Schemas() Schemas {
+	if g.p == nil {
+		return Schemas{}
+	}
+	own := g.p.cfg.Schemas
+	if own.Input == nil || own.Output == nil || own.State == nil {
+		data, err := json.Marshal(stateSchema(g.p.schema))
+		if err != nil { // a schema is of plain values, but for defaults, which were checked
+			data = []byte(`{"$schema":"` + schemaURI + `","type":"object"}`)
+		}
+		for _, s := range []*json.RawMessage{&own.Input, &own.Output, &own.State} {
+			if *s == nil {
+				*s = data
+			}
+		}
+	}
+	return own
+}
+
+// stateSchema returns the schema of the states with a state.Schema.
+func stateSchema(s *state.Schema) *jsonschema.Schema {
+	out := &jsonschema.Schema{Schema: schemaURI, Type: "object", Properties: map[string]*jsonschema.Schema{}}
+	blank := s.Blank()
+	for i, f := range s.Fields() {
+		p := fieldSchema(s, i, blank.Channels[i])
+		p.Default = f.Default
+		if f.Kind != "" {
+			p.Extra = map[string]any{kindKeyword: string(f.Kind)}
+		}
+		out.Properties[f.Name] = p
+		out.PropertyOrder = append(out.PropertyOrder, f.Name)
+	}
+	return out
+}
+
+// fieldSchema returns the schema of field i, with the channel c.
+func fieldSchema(s *state.Schema, i int, c state.Channel) *jsonschema.Schema {
+	if t, ok := record.FieldType(s, i); ok {
+		return recordSchema(t)
+	}
+	typed, ok := c.(state.Typed)
+	if !ok {
+		return new(jsonschema.Schema)
+	}
+	return typeSchema(typed.ValueType())
+}
+
+// typeSchema returns the schema of the JSON form of a Go type.
+func typeSchema(t reflect.Type) *jsonschema.Schema {
+	if t.Name() == "" && t.Kind() == reflect.Map { // also one whose keys are numbers
+		return &jsonschema.Schema{Type: "object", AdditionalProperties: typeSchema(t.Elem())}
+	}
+	if t.Name() == "" && t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 { // never null
+		return &jsonschema.Schema{Type: "array", Items: typeSchema(t.Elem())}
+	}
+	known := knownForms{}
+	known.add(t)
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true, TypeSchemas: known})
+	if err != nil || s == nil { // a type that has itself inside, or a function
+		return new(jsonschema.Schema)
+	}
+	return s
+}
+
+// knownForms are the schemas of types whose JSON form is not that of their Go type.
+type knownForms map[reflect.Type]*jsonschema.Schema
+
+var (
+	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
+	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
+)
+
+// add adds those of a type and of the types inside it.
+func (k knownForms) add(t reflect.Type) { k.addNew(t, map[reflect.Type]bool{}) }
+
+func (k knownForms) addNew(t reflect.Type, seen map[reflect.Type]bool) {
+	if seen[t] {
+		return
+	}
+	seen[t] = true
+	p := reflect.PointerTo(t)
+	standard := t.PkgPath() != "" && !strings.Contains(t.PkgPath(), ".") && t != reflect.TypeFor[json.RawMessage]()
+	switch {
+	case t.Kind() == reflect.Pointer:
+		k.addNew(t.Elem(), seen)
+	case standard: // jsonschema knows them
+	case t.Implements(jsonMarshaler) || p.Implements(jsonMarshaler):
+		k[t] = new(jsonschema.Schema)
+	case t.Implements(textMarshaler) || p.Implements(textMarshaler), t == reflect.TypeFor[[]byte]():
+		k[t] = &jsonschema.Schema{Type: "string"}
+	case t.Kind() == reflect.Struct:
+		for i := range t.NumField() {
+			k.addNew(t.Field(i).Type, seen)
+		}
+	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map:
+		k.addNew(t.Elem(), seen)
+	}
+}
+
+// recordTypes are the types of JSON Schema by the bases of a record's types.
+var recordTypes = map[string]string{"bool": "boolean", "int": "integer", "number": "number", "string": "string", "list": "array", "map": "object", "object": "object"}
+
+// recordSchema returns the schema of a type of a record.
+func recordSchema(t record.Type) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: recordTypes[t.Base()]}
+	switch t.Base() {
+	case "list":
+		s.Items = recordSchema(t.Elem())
+	case "map":
+		s.AdditionalProperties = recordSchema(t.Elem())
+	case "object":
+		s.Properties = map[string]*jsonschema.Schema{}
+		for _, m := range t.Members() {
+			p := recordSchema(m.Type)
+			p.Default = m.Default
+			s.Properties[m.Name] = p
+			s.PropertyOrder = append(s.PropertyOrder, m.Name)
+			if !m.Optional && m.Default == nil {
+				s.Required = append(s.Required, m.Name)
+			}
+		}
+	}
+	return s
+}
+
+// Children returns the graphs that nodes run as subgraphs, by the name of the node: those of
+// [Subgraph], [SubgraphWorker], [Inline] and [Calls]. Each has the store of this graph, so its State,
+// States and Edit work on the namespaces of its runs; see [Namespaces].
+func (g *Graph[S]) Children() map[string]Untyped {
+	all := map[string]Untyped{}
+	if g.p == nil {
+		return all
+	}
+	for i := range g.p.nodes {
+		if n := &g.p.nodes[i]; n.child != nil {
+			p := n.child.asChild(&g.p.cfg)
+			all[n.name] = p.untyped(&p)
+		}
+	}
+	return all
+}
+
+// asChild returns p with the settings that it takes as a subgraph from a graph with this Config.
+func (p *program) asChild(of *Config) program {
+	own := *p
+	cfg := &own.cfg
+	cfg.Store, cfg.Now = of.Store, of.Now
+	cfg.Cache = cmp.Or(cfg.Cache, of.Cache)
+	if cfg.Nested == Stateless {
+		cfg.Store = nil
+	}
+	return own
+}
