@@ -13,7 +13,7 @@ import (
 	"github.com/weftrun/weft/state/record"
 )
 
-// Schemas are the JSON Schemas of a graph, as objects of draft-07. Those that are nil are not known.
+// Schemas are the JSON Schemas of a graph, as objects of draft-07. One that is nil is not known.
 //
 // They describe, and check nothing: a graph checks what it gets by the types of its channels.
 type Schemas struct {
@@ -160,8 +160,8 @@ func recordSchema(t record.Type) *jsonschema.Schema {
 }
 
 // Children returns the graphs that nodes run as subgraphs, by the name of the node: those of
-// [Subgraph], [SubgraphWorker], [Inline] and [Calls]. Each has the store of this graph, so its State,
-// States and Edit work on the namespaces of its runs; see [Namespaces].
+// [Subgraph], [SubgraphWorker], [Inline] and [Calls]. Each has the store of this graph, so its
+// Thread and Edit work on the namespaces of its runs; see [Namespaces].
 func (g *Graph[S]) Children() map[string]Untyped {
 	all := map[string]Untyped{}
 	if g.p == nil {

@@ -166,7 +166,7 @@ func TestChildren_ReadAndChangeTheirStates(t *testing.T) {
 	if _, err := deep.Edit(ctx, [][]graph.UntypedEdit{{{Writes: json.RawMessage(`{"log":["edited"]}`)}}}, graph.RunOptions{Thread: "t1", Namespace: ns}); err != nil {
 		t.Fatal(err)
 	}
-	data, info, err := deep.State(ctx, checkpoint.Key{Thread: "t1", Namespace: ns}, 0)
+	data, info, err := deep.Thread("t1").In(ns).State(ctx, 0)
 	if err != nil || !slices.Equal(logOf(t, data), []string{"edited"}) || len(info.Due) != 1 || info.Due[0].Node != "deep" {
 		t.Fatalf("the state is %s with %v due: %v", data, info.Due, err)
 	}

@@ -61,7 +61,9 @@ type Untyped interface {
 	// Release releases the lease of the step's run, after which no call of the run writes anything.
 	Release(ctx context.Context, id StepID) error
 
-	// Schemas returns the JSON Schemas of the graph, and Children the graphs of its subgraphs by node.
+	// Initial returns the state of a thread before its first input, which has the defaults.
+	Initial() (json.RawMessage, error)
+	// Schemas returns the JSON Schemas of the graph, and Children those of its subgraphs by node.
 	Schemas() Schemas
 	Children() map[string]Untyped
 
@@ -164,6 +166,17 @@ func (e *UntypedEdit) command(p *program) (Command, error) {
 		c = c.Send(s.Node, payload)
 	}
 	return c, nil
+}
+
+func (g untyped[S]) Initial() (json.RawMessage, error) {
+	if err := g.p.compiled(); err != nil {
+		return nil, err
+	}
+	data, err := g.p.schema.Encode(g.p.schema.New())
+	if err != nil {
+		return nil, fmt.Errorf("graph %q: the initial state: %w", g.Name(), err)
+	}
+	return data, nil
 }
 
 // Channels returns the empty channels of the state by the names of their fields. It is no part of

@@ -25,7 +25,7 @@ func (c *call) decodeAssistant() (q assistantRequest, err error) {
 	if err := c.checkMetadata(q.Metadata); err != nil {
 		return q, err
 	}
-	if q.GraphID != nil && c.server.graphs()[*q.GraphID] == nil {
+	if q.GraphID != nil && !c.server.serves(*q.GraphID) {
 		return q, wire.Errorf(wire.CodeGraphNotFound, "Graph %.100q not found", *q.GraphID)
 	}
 	return q, nil

@@ -26,7 +26,7 @@ var systemCreator = json.RawMessage(`"system"`)
 
 // isSystem reports whether an assistant is that of a graph.
 func (s *Server) isSystem(id string) bool {
-	for graphID := range s.graphs() {
+	for graphID := range s.served.Load().ids {
 		if id == wire.AssistantUUID(graphID) {
 			return true
 		}
@@ -113,7 +113,7 @@ func (s assistants) remove(ctx context.Context, id string) error {
 
 // addSystemAssistants stores the assistants of graphs that have none yet.
 func (s *Server) addSystemAssistants(ctx context.Context, v *served) error {
-	for id := range v.graphs {
+	for id := range v.ids {
 		settings := s.config.Defaults[id]
 		now := wire.At(s.now())
 		a := wire.Assistant{
@@ -130,7 +130,7 @@ func (s *Server) addSystemAssistants(ctx context.Context, v *served) error {
 
 // assistantID returns the id of an assistant, for which a client may give the id of a graph.
 func (s *Server) assistantID(text string) (id string, ok bool) {
-	if _, isGraph := s.graphs()[text]; isGraph {
+	if s.serves(text) {
 		return wire.AssistantUUID(text), true
 	}
 	id, err := checkID("assistant_id", text)
@@ -174,7 +174,7 @@ func (c *call) runnable(text string) (wire.Assistant, error) {
 		if err != nil {
 			return wire.Assistant{}, err
 		}
-		if found && c.server.graphs()[a.record.GraphID] != nil && (c.server.isSystem(id) || passes(a.record.Metadata, filter)) {
+		if found && c.server.serves(a.record.GraphID) && (c.server.isSystem(id) || passes(a.record.Metadata, filter)) {
 			return a.record.Assistant, nil
 		}
 	}

@@ -148,7 +148,7 @@ func TestOwners_SeeTheirOwnAlone(t *testing.T) {
 		{request: "GET /threads/{t}/storage", header: bob, status: 404},
 		{request: "PATCH /threads/{t}", body: `{"metadata":{"x":1}}`, header: bob, status: 404},
 		{request: "PATCH /threads/{t}", body: `{"metadata":{"owner":"bob"}}`, header: ada, status: 200, want: "metadata.owner=ada"},
-		{request: "POST /threads/{t}/copy", header: bob, status: 404},
+		{request: "POST /threads/{t}/copy", header: bob, status: 409},
 		{request: "POST /threads/{t}/copy", header: ada, status: 200, want: "metadata.owner=ada"},
 		{request: "DELETE /threads/{t}", header: bob, status: 404},
 		{request: "POST /threads", body: `{"thread_id":"{t}","if_exists":"do_nothing"}`, header: bob, status: 409},

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"time"
@@ -29,8 +30,9 @@ type Config struct {
 	// these have the form that clients expect. A graph without an entry has those of its fields
 	// that are a message.Log.
 	Messages map[string][]string
-	// Graphs are the graphs by id.
-	Graphs map[string]graph.Untyped
+	// Graphs are the graphs by id. Factories build those that depend on settings.
+	Graphs    map[string]graph.Untyped
+	Factories map[string]Factory
 	// Defaults are the settings of the system assistants by graph id. They are set when the
 	// assistant is first stored.
 	Defaults map[string]Defaults
@@ -47,6 +49,9 @@ type Config struct {
 	Routes *http.ServeMux
 	// Middleware wraps all requests, those to Routes too.
 	Middleware func(http.Handler) http.Handler
+	// UI has bundles of components by name. Each has the script entrypoint.js, and may have
+	// entrypoint.css. Browsers load the files without credentials.
+	UI map[string]fs.FS
 	// Webhooks are the settings of the requests that report the ends of runs.
 	Webhooks Webhooks
 	// Studio serves pages below /studio/ that show graphs and threads in a browser. A browser sends

@@ -43,6 +43,5 @@
 //
 // # What it does not do
 //
-// States and histories are those of the thread, not of its subgraphs. The server terminates no TLS,
-// and has no sessions and no cookies.
+// The server terminates no TLS, and has no sessions and no cookies.
 package server

@@ -21,9 +21,9 @@ func drawAssistant(c *call) error {
 	if err != nil {
 		return err
 	}
-	g := c.server.graphs()[a.GraphID]
-	if g == nil {
-		return wire.Errorf(wire.CodeGraphNotFound, "Graph %.100q not found", a.GraphID)
+	g, err := c.graphOf(a)
+	if err != nil {
+		return err
 	}
 	return c.answer(wire.GraphOf(g.Draw(xray+1), xray))
 }

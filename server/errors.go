@@ -46,7 +46,7 @@ func faultOf(err error) (f *wire.Error, hidden bool) {
 	case errors.Is(err, ErrUnauthorized):
 		return wire.Errorf(wire.CodeUnauthorized, "the request must have valid credentials"), false
 	case errors.Is(err, ErrForbidden):
-		return wire.Errorf(wire.CodeForbidden, "not allowed"), false
+		return wire.Errorf(wire.CodeForbidden, "Not authorized"), false
 	case errors.Is(err, document.ErrTooLarge), errors.Is(err, memory.ErrTooLarge):
 		return tooLarge("the value is too large to be stored"), false
 	case errors.Is(err, document.ErrValue), errors.Is(err, document.ErrName), errors.Is(err, memory.ErrValue),

@@ -68,14 +68,14 @@ func (q historyRequest) before() (id string, err error) {
 // history answers with the states of a thread, the newest first.
 func (c *call) history(q historyRequest) error {
 	t, err := c.shownThread("read")
+	if err == nil {
+		t, err = q.Checkpoint.thread(c.Context(), t)
+	}
 	if err != nil {
 		return err
 	}
 	limit, _, err := q.check(c.server.limits.Page)
 	if err != nil {
-		return err
-	}
-	if err := q.Checkpoint.check(); err != nil {
 		return err
 	}
 	want, err := wanted(q.Metadata)
@@ -87,7 +87,7 @@ func (c *call) history(q historyRequest) error {
 		return err
 	}
 	list := []json.RawMessage{}
-	if t.graphID == "" {
+	if !t.ran() {
 		return c.answer(list)
 	}
 	page, skip := checkpoint.Query{}, 0
@@ -103,8 +103,11 @@ func (c *call) history(q historyRequest) error {
 			next = &s
 		}
 	}
-	view := t.view(c.Context(), "")
-	for s, err := range c.server.graphs()[t.graphID].Thread(t.thread).States(c.Context(), page) {
+	if err := t.load(c.Context()); err != nil {
+		return err
+	}
+	view := t.view(c.Context())
+	for s, err := range t.stored().States(c.Context(), page) {
 		if errors.Is(err, graph.ErrUnknownThread) {
 			break
 		}

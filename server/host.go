@@ -1,10 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
@@ -22,30 +22,35 @@ func (h host) Job(ctx context.Context, r queue.Run) (work.Job, error) {
 	if err != nil {
 		return work.Job{}, err
 	}
-	g := h.server.graphs()[s.Graph]
-	if g == nil {
-		return work.Job{}, fmt.Errorf("server: graph %.100q of the run is not served", s.Graph)
+	shown, err := h.server.shown(ctx, s.Graph, Use{useRun, s.settings(r)})
+	if err != nil {
+		return work.Job{}, err
 	}
-	j := work.Job{Graph: g, Options: s.options(r), Input: s.Input, Edit: s.Edit}
-	shown := h.server.shown(r.Thread, s.Graph, s.Assistant)
-	step := -2
-	switch info, err := graph.Inspect(ctx, h.server.config.Store, checkpoint.Key{Thread: r.Thread}); {
+	j := work.Job{Graph: shown.root.Untyped, Options: s.options(r), Input: s.Input, Edit: s.Edit}
+	start := startOf(r, &s)
+	j.Start, j.Step = &start, -2
+	switch info, err := h.server.rootOf(ctx, r.Thread); {
 	case err == nil:
-		step = shown.view(ctx, "").Step(info, 1)
+		j.Step = shown.view(ctx).Step(info, 1)
+		if s.Input == nil && s.Edit == nil && s.Namespace == "" {
+			j.Head = cmp.Or(s.At, info.Checkpoint)
+		}
 		if j.Answers, err = s.answers(info, r.Attempt > 1); err != nil {
 			return j, err
 		}
 	case !errors.Is(err, graph.ErrUnknownThread):
 		return j, err
 	}
-	start := startOf(r, &s)
-	j.Start, j.Step = &start, step
 	return j, nil
 }
 
 // startOf returns the start of a run for the log.
 func startOf(r queue.Run, s *runSpec) wire.RunStart {
-	return wire.RunStart{Attempt: r.Attempt, Thread: r.Thread, Graph: s.Graph, Assistant: s.Assistant, Tags: s.Kwargs.Config.Tags, Metadata: s.Metadata}
+	k := s.Kwargs
+	return wire.RunStart{
+		Run: r.ID, Attempt: r.Attempt, Thread: r.Thread, Graph: s.Graph, Assistant: s.Assistant, Modes: k.StreamMode, Subgraphs: k.Subgraphs,
+		Tags: k.Config.Tags, Metadata: s.Metadata,
+	}
 }
 
 // events returns the event logs of the threads.
@@ -53,7 +58,19 @@ func (s *Server) events() work.Log { return work.Log{Bus: s.bus, Viewer: host{s}
 
 // View implements work.Viewer.
 func (h host) View(ctx context.Context, start wire.RunStart, namespace string) *wire.View {
-	return h.server.shown(start.Thread, start.Graph, start.Assistant).view(ctx, namespace)
+	u := Use{useRead, Settings{Assistant: start.Assistant, Thread: start.Thread, RunID: start.Run}}
+	if h.server.served.Load().factories[start.Graph] != nil {
+		if r, err := h.server.queue.Get(ctx, start.Thread, start.Run); err == nil {
+			if s, err := specOf(r); err == nil {
+				u.Settings = s.settings(r)
+			}
+		}
+	}
+	shown, err := h.server.shown(ctx, start.Graph, u)
+	if err != nil { // it is not served any more
+		return &wire.View{Thread: start.Thread, Graph: start.Graph, Assistant: start.Assistant}
+	}
+	return shown.inner(ctx, namespace)
 }
 
 // Start implements work.Viewer.
@@ -142,7 +159,11 @@ func (s *Server) report(ctx context.Context, r queue.Run, spec *runSpec, o work.
 	if body.Run, err = runOf(r); err != nil {
 		return err
 	}
-	if body.Values, err = s.shown(r.Thread, spec.Graph, spec.Assistant).view(ctx, "").Values(o.Result.State); err != nil {
+	shown, err := s.shown(ctx, spec.Graph, Use{useRead, spec.settings(r)})
+	if err != nil {
+		return err
+	}
+	if body.Values, err = shown.view(ctx).Values(o.Result.State); err != nil {
 		return err
 	}
 	data, err := encode(body)
@@ -158,20 +179,20 @@ func (s *Server) outcome(ctx context.Context, r queue.Run) (json.RawMessage, err
 	if err != nil {
 		return nil, err
 	}
-	g := s.graphs()[spec.Graph]
-	if g == nil {
-		return nil, wire.Errorf(wire.CodeGraphNotFound, "Graph %.100q not found", spec.Graph)
+	shown, err := s.shown(ctx, spec.Graph, Use{useRead, spec.settings(r)})
+	if err != nil {
+		return nil, err
 	}
 	var o wire.Outcome
 	if r.Error != nil {
 		o.Error = &wire.RunError{Error: r.Error.Name, Message: r.Error.Message}
 		return wire.WaitBody(o)
 	}
-	state, info, err := s.newestOf(ctx, g, r)
+	state, info, err := s.newestOf(ctx, shown.graph, r)
 	if err != nil {
 		return nil, err
 	}
-	if o.Values, err = s.shown(r.Thread, spec.Graph, spec.Assistant).view(ctx, "").Values(state); err != nil {
+	if o.Values, err = shown.view(ctx).Values(state); err != nil {
 		return nil, err
 	}
 	if len(r.Result) > 0 {

@@ -20,6 +20,9 @@ var routes = []route{
 	{http.MethodGet, "/info", true, getInfo},
 	{http.MethodGet, "/metrics", false, getMetrics},
 
+	{http.MethodPost, "/ui/{name}", false, showComponent},
+	{http.MethodGet, "/ui/{name}/{file}", true, getUIFile},
+
 	{http.MethodPost, "/assistants", false, createAssistant},
 	{http.MethodPost, "/assistants/search", false, searchAssistants},
 	{http.MethodPost, "/assistants/count", false, countAssistants},
@@ -27,6 +30,9 @@ var routes = []route{
 	{http.MethodPatch, "/assistants/{assistant_id}", false, updateAssistant},
 	{http.MethodDelete, "/assistants/{assistant_id}", false, deleteAssistant},
 	{http.MethodGet, "/assistants/{assistant_id}/graph", false, drawAssistant},
+	{http.MethodGet, "/assistants/{assistant_id}/schemas", false, getSchemas},
+	{http.MethodGet, "/assistants/{assistant_id}/subgraphs", false, getSubgraphs},
+	{http.MethodGet, "/assistants/{assistant_id}/subgraphs/{namespace}", false, getSubgraphs},
 	{http.MethodPost, "/assistants/{assistant_id}/versions", false, listVersions},
 	{http.MethodPost, "/assistants/{assistant_id}/latest", false, setLatestVersion},
 

@@ -70,8 +70,13 @@ func (s *runSpec) options(r queue.Run) graph.RunOptions {
 	return graph.RunOptions{
 		At: s.At, Namespace: s.Namespace, MaxSteps: k.Config.RecursionLimit, InterruptBefore: s.Before, InterruptAfter: s.After,
 		Durability: durabilities[k.Durability], OnOpenQuestions: graph.Discard, Metadata: wire.Labels(s.Metadata), By: s.Who.Name, Via: graph.ViaHTTP,
-		Settings: Settings{k.Config.Configurable, k.Context, s.Assistant, r.Thread, r.ID, s.Who},
+		Settings: s.settings(r),
 	}
+}
+
+// settings returns what nodes and a Factory read.
+func (s *runSpec) settings(r queue.Run) Settings {
+	return Settings{s.Kwargs.Config.Configurable, s.Kwargs.Context, s.Assistant, r.Thread, r.ID, s.Who}
 }
 
 func noRun() *wire.Error { return wire.Errorf(wire.CodeRunNotFound, "Run not found") }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -71,7 +70,6 @@ func (c *call) enqueue(request runRequest) (made created, err error) {
 		spec.Removed, made.path = q.OnCompletion == "delete", "/runs/"+id
 	}
 	spec.Kwargs = kwargsOf(q, a, id, threadID)
-	spec.Before, spec.After = q.InterruptBefore, q.InterruptAfter
 	if err := spec.read(c, q, threadID); err != nil {
 		return made, err
 	}
@@ -164,15 +162,22 @@ func kwargsOf(q *runRequest, a wire.Assistant, id, threadID string) wire.RunKwar
 
 // read sets what the graph gets: where the run goes on, the input, or the edit and the answers.
 func (s *runSpec) read(c *call, q *runRequest, threadID string) error {
-	messages := c.server.messages()[s.Graph]
-	if err := s.readCheckpoint(c, q, threadID); err != nil {
+	u := Use{useRun, s.settings(queue.Run{Thread: threadID})}
+	shown, err := c.server.shown(c.Context(), s.Graph, u)
+	if err != nil {
+		return err
+	}
+	fields := shown.graph.reader()
+	defer c.reportIgnored(fields)
+	s.Before, s.After = shown.graph.nodesOf(q.InterruptBefore), shown.graph.nodesOf(q.InterruptAfter)
+	if err := s.readCheckpoint(c, q, shown); err != nil {
 		return err
 	}
 	if absent(q.Command) {
 		if absent(q.Input) {
 			return nil
 		}
-		input, err := readFields(q.Input, messages)
+		input, err := fields.read(q.Input)
 		s.Input = input
 		return err
 	}
@@ -183,7 +188,7 @@ func (s *runSpec) read(c *call, q *runRequest, threadID string) error {
 	if !absent(command.Update) || !absent(command.Goto) {
 		s.Edit = &graph.UntypedEdit{}
 		var err error
-		if s.Edit.Writes, err = readFields(command.Update, messages); err != nil {
+		if s.Edit.Writes, err = fields.read(command.Update); err != nil {
 			return err
 		}
 		if err := readGoto(s.Edit, command.Goto); err != nil {
@@ -213,15 +218,18 @@ func (s *runSpec) readAnswers(c *call, threadID string) error {
 }
 
 // readCheckpoint finds the commit that a run goes on from.
-func (s *runSpec) readCheckpoint(c *call, q *runRequest, threadID string) error {
+func (s *runSpec) readCheckpoint(c *call, q *runRequest, shown shownThread) error {
 	at := q.at()
 	if at == nil || at.ID == "" {
 		return nil
 	}
-	if at.Namespace != "" {
-		return invalid("checkpoint_ns must be empty: a run goes on from a checkpoint of the thread itself")
+	shown, err := at.thread(c.Context(), shown)
+	if err != nil {
+		return err
 	}
-	shown := c.server.shown(threadID, s.Graph, s.Assistant)
+	if s.Namespace = shown.namespace; s.Namespace != "" && !(absent(q.Input) && absent(q.Command)) {
+		return invalid("input and command must be absent: a run goes on from a checkpoint of a subgraph as it is")
+	}
 	found, id, err := shown.find(c.Context(), at.ID)
 	if err != nil {
 		return err
@@ -235,57 +243,21 @@ func (s *runSpec) readCheckpoint(c *call, q *runRequest, threadID string) error 
 			return &wire.Error{Code: wire.CodeCheckpointNotFound, Detail: "the run must not go on from before the first commit", Status: 409}
 		}
 		if absent(q.Input) && absent(q.Command) { // the turn runs again
-			state, err := shown.view(c.Context(), "").State(found, 0, nil)
+			state, err := shown.view(c.Context()).State(found, 0, nil)
 			if err != nil {
 				return err
 			}
 			q.Input = state.Tasks[0].Result
 		}
 	}
-	newest, err := graph.Inspect(c.Context(), c.server.config.Store, checkpoint.Key{Thread: threadID})
+	if s.Namespace != "" {
+		return nil
+	}
+	newest, err := c.server.rootOf(c.Context(), shown.thread)
 	if err == nil && newest.Checkpoint == s.At {
 		s.At = 0
 	}
 	return err
-}
-
-// readFields reads fields that a client writes: an object, or a list of pairs. Lists of messages
-// are read in the forms that clients send. Null is nil.
-func readFields(raw json.RawMessage, messages []string) (json.RawMessage, error) {
-	if absent(raw) {
-		return nil, nil
-	}
-	var fields wire.Object
-	var pairs [][2]json.RawMessage
-	if raw[0] == '[' {
-		fields = wire.Object{}
-		if json.Unmarshal(raw, &pairs) != nil {
-			return nil, invalid("the values must be an object, or a list of pairs")
-		}
-		for _, p := range pairs {
-			var name string
-			if json.Unmarshal(p[0], &name) != nil {
-				return nil, invalid("the values must be an object, or a list of pairs")
-			}
-			fields[name] = p[1]
-		}
-	} else if raw[0] != '{' || json.Unmarshal(raw, &fields) != nil {
-		return nil, invalid("the values must be an object")
-	}
-	for name, value := range fields {
-		if absent(value) {
-			delete(fields, name)
-			continue
-		}
-		if slices.Contains(messages, name) {
-			read, err := wire.ReadMessages(value, newID)
-			if err != nil {
-				return nil, invalid("%s: %v", name, err)
-			}
-			fields[name] = read
-		}
-	}
-	return encode(fields)
 }
 
 // readGoto reads command.goto: the name of a node, a Send, or a list of these.

@@ -50,7 +50,7 @@ func TestRunEndpoints_Statuses(t *testing.T) {
 			{request: "POST /threads/{t}/state", body: `{"values":{},"as_node":"nothing"}`, status: 422, want: "code=unknown_node"},
 			{request: "POST /threads/{t}/state", body: `{"values":{"topic":7}}`, status: 422},
 			{request: "POST /threads/{t}/state", body: `{"values":"x"}`, status: 422},
-			{request: "POST /threads/{t}/state/checkpoint", body: `{"checkpoint":{"checkpoint_ns":"a:b"}}`, status: 422},
+			{request: "POST /threads/{t}/state/checkpoint", body: `{"checkpoint":{"checkpoint_ns":"a:b"}}`, status: 404},
 			{request: "POST /threads/{t}/history", body: `{"limit":0}`, status: 422},
 			{request: "POST /threads/{t}/history", body: `{"before":"x"}`, status: 422},
 			{request: "POST /threads/{t}/history", body: `{"before":"` + unknown + `"}`, status: 404},

@@ -40,7 +40,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if c.Store == nil {
 		return nil, fmt.Errorf("%w: Store must be set", ErrConfig)
 	}
-	served, err := servedOf(c.Graphs, c.Messages)
+	served, err := servedOf(c.Graphs, c.Factories, c.Messages)
 	if err != nil {
 		return nil, err
 	}

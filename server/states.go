@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -15,31 +16,38 @@ import (
 // shownThread returns the thread of the path as its graph shows it.
 func (c *call) shownThread(action string) (shownThread, error) {
 	t, err := c.thread(action)
-	return c.shownOf(t), err
+	if err != nil {
+		return shownThread{}, err
+	}
+	access := useRead
+	if action == "update" {
+		access = useUpdate
+	}
+	return c.shownOf(t, access)
 }
 
 // shownOf returns a thread as its graph shows it: that of its last run, or the only graph of the
-// server. The graph is "" for a thread that never ran where there are several.
-func (c *call) shownOf(t thread) shownThread {
+// server. There is none for a thread that never ran where the server has several.
+func (c *call) shownOf(t thread, access string) (shownThread, error) {
 	var graphID, assistantID string
 	_ = json.Unmarshal(t.Metadata[wire.MetadataGraph], &graphID) // clients may write anything there
 	_ = json.Unmarshal(t.Metadata[wire.MetadataAssistant], &assistantID)
-	if graphs := c.server.graphs(); graphs[graphID] == nil {
+	if !c.server.serves(graphID) {
 		graphID, assistantID = "", ""
-		if len(graphs) == 1 {
-			for id := range graphs {
-				graphID, assistantID = id, wire.AssistantUUID(id)
-			}
+		if ids := c.server.GraphIDs(); len(ids) == 1 {
+			graphID, assistantID = ids[0], wire.AssistantUUID(ids[0])
 		}
 	}
-	return c.server.shown(t.ThreadID, graphID, assistantID)
+	return c.server.shown(c.Context(), graphID, Use{access, Settings{
+		Configurable: t.Config.Configurable, Assistant: assistantID, Thread: t.ThreadID, Identity: c.who,
+	}})
 }
 
 // valuesOf returns the newest state of a thread; nil if it has none.
 func (c *call) valuesOf(t thread) (json.RawMessage, error) {
-	shown := c.shownOf(t)
-	if shown.graphID == "" {
-		return nil, nil
+	shown, err := c.shownOf(t, useRead)
+	if err != nil || !shown.ran() {
+		return nil, err
 	}
 	s, err := shown.commit(c.Context(), 0)
 	if errors.Is(err, graph.ErrUnknownThread) {
@@ -48,7 +56,7 @@ func (c *call) valuesOf(t thread) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return shown.view(c.Context(), "").Values(s.State)
+	return shown.view(c.Context()).Values(s.State)
 }
 
 // getState answers with the newest state, or that at the checkpoint of the path.
@@ -57,16 +65,21 @@ func getState(c *call) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.flag("subgraphs"); err != nil {
+	whole, err := c.flag("subgraphs")
+	if err != nil {
 		return err
 	}
-	return c.answerState(t, c.PathValue("checkpoint_id"))
+	if t, err = t.inWire(c.Context(), c.URL.Query().Get("checkpoint_ns")); err != nil {
+		return err
+	}
+	return c.answerState(t, c.PathValue("checkpoint_id"), whole)
 }
 
 // postCheckpoint answers with the state at the checkpoint of the body.
 func postCheckpoint(c *call) error {
 	var q struct {
-		Checkpoint checkpointInput `json:"checkpoint"`
+		Checkpoint *checkpointInput `json:"checkpoint"`
+		Subgraphs  flexibleBool     `json:"subgraphs"`
 	}
 	if err := c.decode(&q); err != nil {
 		return err
@@ -75,23 +88,41 @@ func postCheckpoint(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := q.Checkpoint.check(); err != nil {
+	if t, err = q.Checkpoint.thread(c.Context(), t); err != nil {
 		return err
 	}
-	return c.answerState(t, q.Checkpoint.ID)
+	id := ""
+	if q.Checkpoint != nil {
+		id = q.Checkpoint.ID
+	}
+	return c.answerState(t, id, bool(q.Subgraphs))
 }
 
-// check returns the error of a checkpoint that is not one of the thread itself.
-func (i *checkpointInput) check() error {
-	if i != nil && i.Namespace != "" {
-		return invalid("checkpoint_ns must be empty: only states of the thread itself can be read")
+// flexibleBool is a boolean, which old clients send as a string.
+type flexibleBool bool
+
+// UnmarshalJSON reads a boolean, or a string with one.
+func (b *flexibleBool) UnmarshalJSON(data []byte) error {
+	text := strings.ToLower(strings.Trim(string(data), `"`))
+	if text != "true" && text != "false" && text != "null" {
+		return invalid("subgraphs must be true or false (got %.100s)", data)
 	}
+	*b = text == "true"
 	return nil
 }
 
-// answerState answers with the state at a checkpoint; "" is the newest.
-func (c *call) answerState(t shownThread, id string) error {
-	state, err := c.stateAt(t, id)
+// thread returns a thread in the namespace of the checkpoint.
+func (i *checkpointInput) thread(ctx context.Context, t shownThread) (shownThread, error) {
+	if i == nil {
+		return t, nil
+	}
+	return t.inWire(ctx, i.Namespace)
+}
+
+// answerState answers with the state at a checkpoint; "" is the newest. With whole the states of
+// subgraphs are in it.
+func (c *call) answerState(t shownThread, id string, whole bool) error {
+	state, err := c.stateAt(t, id, whole)
 	if err != nil {
 		return err
 	}
@@ -102,35 +133,50 @@ func (c *call) answerState(t shownThread, id string) error {
 	return c.answer(selectedState(data, c.URL.Query()["select"]))
 }
 
-func (c *call) stateAt(t shownThread, id string) (wire.ThreadState, error) {
-	if id == "" {
-		if t.graphID == "" {
-			return wire.EmptyState(), nil
+func (c *call) stateAt(t shownThread, id string, whole bool) (wire.ThreadState, error) {
+	if id != "" {
+		if _, err := wire.ParseUUID(id); err != nil {
+			return wire.ThreadState{}, invalid("checkpoint_id must be a UUID (got %.100q)", id)
 		}
-		s, err := t.commit(c.Context(), 0)
-		switch {
-		case errors.Is(err, graph.ErrUnknownThread):
-			return wire.EmptyState(), nil
-		case err != nil:
-			return wire.ThreadState{}, err
-		}
-		return t.view(c.Context(), "").State(s, 1, nil)
 	}
-	if _, err := wire.ParseUUID(id); err != nil {
-		return wire.ThreadState{}, invalid("checkpoint_id must be a UUID (got %.100q)", id)
-	}
-	if t.graphID == "" {
+	switch {
+	case !t.ran() && id != "":
 		return wire.ThreadState{}, noCheckpoint(id)
+	case !t.ran():
+		return wire.EmptyState(), nil
 	}
-	s, found, err := t.find(c.Context(), id)
+	if err := t.load(c.Context()); err != nil {
+		return wire.ThreadState{}, err
+	}
+	phase := 1
+	var s wire.Snapshot
+	var next *wire.Snapshot
+	var err error
+	if id == "" {
+		s, err = t.commit(c.Context(), 0)
+		if errors.Is(err, graph.ErrUnknownThread) {
+			return wire.EmptyState(), nil
+		}
+	} else {
+		var found wire.CheckpointID
+		if s, found, err = t.find(c.Context(), id); err == nil {
+			phase = found.Phase
+			next, err = t.next(c.Context(), s.Info)
+		}
+	}
 	if err != nil {
 		return wire.ThreadState{}, err
 	}
-	next, err := t.next(c.Context(), s.Info)
+	parents, err := t.parents(c.Context())
 	if err != nil {
 		return wire.ThreadState{}, err
 	}
-	return t.view(c.Context(), "").State(s, found.Phase, next)
+	view := t.view(c.Context())
+	if whole {
+		view = t.whole(c.Context(), s.Info, parents)
+	}
+	view.Parents = parents
+	return view.State(s, phase, next)
 }
 
 // selectedState returns the fields of a state that a client asks for: fields of the object, and

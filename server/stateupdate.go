@@ -21,7 +21,7 @@ type stateRequest struct {
 }
 
 // edit returns the edit of the request.
-func (q stateRequest) edit(messages []string) (e graph.UntypedEdit, err error) {
+func (q stateRequest) edit(fields *fieldReader) (e graph.UntypedEdit, err error) {
 	if q.AsNode != nil {
 		switch e.As = *q.AsNode; e.As {
 		case "__start__":
@@ -30,7 +30,7 @@ func (q stateRequest) edit(messages []string) (e graph.UntypedEdit, err error) {
 			e.As = graph.End
 		}
 	}
-	e.Writes, err = readFields(q.Values, messages)
+	e.Writes, err = fields.read(q.Values)
 	return e, err
 }
 
@@ -47,14 +47,16 @@ func updateState(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := q.Checkpoint.check(); err != nil {
+	if t, err = q.Checkpoint.thread(c.Context(), t); err != nil {
 		return err
 	}
-	e, err := q.edit(c.server.messages()[t.graphID])
+	fields := t.graph.reader()
+	e, err := q.edit(fields)
+	c.reportIgnored(fields)
 	if err != nil {
 		return err
 	}
-	o := graph.RunOptions{}
+	o := graph.RunOptions{Namespace: t.namespace}
 	if id := q.CheckpointID; id != "" || q.Checkpoint != nil && q.Checkpoint.ID != "" {
 		if id == "" {
 			id = q.Checkpoint.ID
@@ -97,7 +99,7 @@ func (c *call) commitEdits(t shownThread, steps [][]graph.UntypedEdit, o graph.R
 
 // edit edits a thread that is not busy, and returns the number of the last commit.
 func (c *call) edit(t shownThread, steps [][]graph.UntypedEdit, o graph.RunOptions) (number uint64, err error) {
-	if t.graphID == "" {
+	if !t.ran() {
 		return 0, invalid("the thread must have run, or have a graph_id in its metadata")
 	}
 	busy := wire.Errorf(wire.CodeThreadBusy, "Thread with ID %s must not be busy", t.thread)
@@ -110,7 +112,12 @@ func (c *call) edit(t shownThread, steps [][]graph.UntypedEdit, o graph.RunOptio
 	o.Thread, o.By, o.Via, o.Lease.Policy = t.thread, c.who.Name, graph.ViaHTTP, checkpoint.Wait
 	ctx, cancel := context.WithTimeout(c.Context(), releaseTime)
 	defer cancel()
-	res, err := c.server.graphs()[t.graphID].Edit(ctx, steps, o)
+	if first := steps[0]; o.At == 0 && (len(first) != 1 || first[0].As != graph.Start) {
+		if _, err := c.server.rootOf(ctx, t.thread); errors.Is(err, graph.ErrUnknownThread) { // the update is its first
+			steps = append([][]graph.UntypedEdit{{{As: graph.Start}}, {{As: graph.End}}}, steps...)
+		}
+	}
+	res, err := t.graph.Edit(ctx, steps, o)
 	switch {
 	case errors.Is(err, checkpoint.ErrOwned), ctx.Err() != nil && c.Context().Err() == nil:
 		return 0, busy
@@ -119,7 +126,7 @@ func (c *call) edit(t shownThread, steps [][]graph.UntypedEdit, o graph.RunOptio
 	case err != nil:
 		return 0, updateFault(err)
 	}
-	return res.Checkpoint, c.updated(t.thread, res)
+	return res.Checkpoint, c.updated(t, res)
 }
 
 // updateFault returns the error of an edit whose values do not fit the state.
@@ -131,13 +138,22 @@ func updateFault(err error) error {
 }
 
 // updated stores what an edit has left open in the record of the thread.
-func (c *call) updated(threadID string, res graph.Result[json.RawMessage]) error {
-	_, _, err := c.server.threads.change(c.Context(), threadID, func(t *thread) error {
-		if t.Status != wire.ThreadBusy {
+func (c *call) updated(t shownThread, res graph.Result[json.RawMessage]) error {
+	open := res.Interrupts
+	if t.namespace != "" {
+		info, err := c.server.rootOf(c.Context(), t.thread)
+		if err != nil {
+			return err
+		}
+		open = info.Interrupts
+	}
+	_, _, err := c.server.threads.change(c.Context(), t.thread, func(t *thread) error {
+		switch {
+		case t.Status == wire.ThreadBusy:
+		case len(open) > 0:
+			t.Status, t.Interrupts, t.Error = wire.ThreadInterrupted, wire.ThreadInterrupts(open), nil
+		case t.Status != wire.ThreadInterrupted || res.Status != graph.Pending: // else it still waits at a breakpoint
 			t.Status, t.Interrupts, t.Error = wire.ThreadIdle, nil, nil
-			if len(res.Interrupts) > 0 {
-				t.Status, t.Interrupts = wire.ThreadInterrupted, wire.ThreadInterrupts(res.Interrupts)
-			}
 		}
 		t.UpdatedAt = wire.At(c.server.now())
 		t.StateUpdatedAt = t.UpdatedAt
@@ -157,7 +173,7 @@ func (c *call) answerCheckpoint(t shownThread, number uint64) error {
 		Namespace string `json:"checkpoint_ns"`
 		ID        string `json:"checkpoint_id"`
 	}
-	at := ids{t.thread, "", wire.CheckpointOf(s.Info.Checkpoint, 1, s.Info.Time).String()}
+	at := ids{t.thread, wire.NamespaceToWire(t.namespace), wire.CheckpointOf(s.Info.Checkpoint, 1, s.Info.Time).String()}
 	data, err := encode(struct {
 		Checkpoint   ids    `json:"checkpoint"`
 		Configurable ids    `json:"configurable"`

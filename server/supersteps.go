@@ -14,11 +14,11 @@ type stepUpdate struct {
 }
 
 // edit returns the edit of the update.
-func (u stepUpdate) edit(messages []string) (graph.UntypedEdit, error) {
+func (u stepUpdate) edit(fields *fieldReader) (graph.UntypedEdit, error) {
 	if u.Command != nil && absent(u.Values) {
 		u.Values = u.Command.Update
 	}
-	e, err := u.stateRequest.edit(messages)
+	e, err := u.stateRequest.edit(fields)
 	if err == nil && u.Command != nil {
 		err = readGoto(&e, u.Command.Goto)
 	}
@@ -32,7 +32,7 @@ const (
 
 // edits returns supersteps as edits. A step of __input__ and one of __start__ after it are one
 // turn, with what the second one wrote.
-func edits(steps []superstep, messages []string) (all [][]graph.UntypedEdit, err error) {
+func edits(steps []superstep, fields *fieldReader) (all [][]graph.UntypedEdit, err error) {
 	node := func(i int) string {
 		if i < len(steps) && len(steps[i].Updates) == 1 && steps[i].Updates[0].AsNode != nil {
 			return *steps[i].Updates[0].AsNode
@@ -48,7 +48,7 @@ func edits(steps []superstep, messages []string) (all [][]graph.UntypedEdit, err
 			if u.AsNode != nil && *u.AsNode == inputNode {
 				*u.AsNode = startNode
 			}
-			e, err := u.edit(messages)
+			e, err := u.edit(fields)
 			if err != nil {
 				return nil, err
 			}
@@ -65,8 +65,12 @@ func (c *call) answerCreated(t thread, steps []superstep) error {
 	if len(steps) == 0 {
 		return c.answer(t.Thread)
 	}
-	id, shown := t.ThreadID, c.shownOf(t)
-	all, err := edits(steps, c.server.messages()[shown.graphID])
+	id := t.ThreadID
+	shown, err := c.shownOf(t, useUpdate)
+	var all [][]graph.UntypedEdit
+	if err == nil {
+		all, err = edits(steps, shown.graph.reader())
+	}
 	if err == nil {
 		_, err = c.edit(shown, all, graph.RunOptions{})
 	}

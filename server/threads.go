@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -339,6 +341,10 @@ func pruneThreads(c *call) error {
 
 func copyThread(c *call) error {
 	from, err := c.thread("read")
+	var fault *wire.Error
+	if errors.As(err, &fault) && fault.Code == wire.CodeThreadNotFound {
+		fault.Status = http.StatusConflict // as clients expect it
+	}
 	if err != nil {
 		return err
 	}

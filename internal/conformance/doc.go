@@ -3,6 +3,7 @@
 //
 //	conformance --suite hooks --listen 127.0.0.1:8123
 //
-// The suites are js, py and hooks. Names and texts of the graphs are those that the suites compare.
+// The suites are auth, hooks, js and py. Names and texts of the graphs are those that the suites
+// compare. The store is in memory unless --store names one.
 // It is only for tests: it lets clients on the same machine remove everything.
 package main

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/message"
@@ -32,8 +31,7 @@ type fan struct {
 }
 
 // hooksSuite has the graphs of the tests of the hooks for React and of the chat page.
-func hooksSuite(store checkpoint.Store) (map[string]graph.Untyped, error) {
-	b := newBuilder(store)
+func hooksSuite(b *builder) {
 	addFlow(b)
 	addChat(b)
 	addReviews(b)
@@ -42,7 +40,6 @@ func hooksSuite(store checkpoint.Store) (map[string]graph.Untyped, error) {
 	addFan(b)
 	addNest(b)
 	addInbox(b)
-	return b.graphs()
 }
 
 func addFlow(b *builder) {

@@ -5,22 +5,21 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/message"
 )
 
-// jsSuite has the graphs of the API tests of the JavaScript server that need no settings of the
-// run.
-func jsSuite(store checkpoint.Store) (map[string]graph.Untyped, error) {
-	b := newBuilder(store)
+// jsSuite has the graphs of the API tests of the JavaScript server, and its routes.
+func jsSuite(b *builder) {
+	addAgents(b)
+	addSettings(b)
+	addRoutes(b)
 	addNested(b)
 	addWeather(b)
 	addError(b)
 	addDelay(b)
 	addSchemas(b)
-	return b.graphs()
 }
 
 type nested struct {
@@ -49,6 +48,15 @@ func inside(g *graph.Graph[nested]) graph.Node[nested] {
 	})
 }
 
+// schemaOf returns a config with the schema of messages and of a field with some values.
+func schemaOf(field string, values ...string) graph.Config {
+	return graph.Config{Schemas: graph.Schemas{State: encoded(object{"$schema": draft7, "type": "object", "properties": object{
+		"messages": object{"type": "array", "items": object{"type": "string"}}, field: object{"type": "string", "enum": values},
+	}})}}
+}
+
+const draft7 = "http://json-schema.org/draft-07/schema#"
+
 func addNested(b *builder) {
 	c := graph.New[nested]("child")
 	c.Node("c_one", enter("c_one", func(s *nested) { s.Child.Set("child_one") }))
@@ -56,11 +64,11 @@ func addNested(b *builder) {
 	chain(c, "c_one", "c_two")
 	p := graph.New[nested]("parent")
 	p.Node("p_one", enter("p_one", func(s *nested) { s.Parent.Set("parent_one") }))
-	p.Node("p_two", inside(child(b, c, graph.Config{})))
+	p.Node("p_two", inside(child(b, c, schemaOf("child", "child_one", "child_two"))))
 	chain(p, "p_one", "p_two")
 	g := graph.New[nested]("nested")
 	g.Node("gp_one", enter("gp_one", nil))
-	g.Node("gp_two", inside(child(b, p, graph.Config{})))
+	g.Node("gp_two", inside(child(b, p, schemaOf("parent", "parent_one", "parent_two"))))
 	chain(g, "gp_one", "gp_two")
 	add(b, "nested", g, graph.Config{})
 }
@@ -165,7 +173,10 @@ func addSchemas(b *builder) {
 		return nil
 	}))
 	chain(two, "process")
-	add(b, "zod_registry_graph", two, graph.Config{})
+	add(b, "zod_registry_graph", two, graph.Config{Schemas: graph.Schemas{State: encoded(object{"$schema": draft7, "type": "object", "properties": object{
+		"messages": object{"type": "array", "items": object{"type": "string"}, "langgraph_type": "messages"},
+		"count":    object{"type": "number"}, "status": object{"type": "string", "enum": []string{"idle", "processing", "done"}},
+	}})}})
 
 	three := graph.New[plainItems]("plain_zod_graph")
 	three.Node("process", graph.Func(func(_ context.Context, s *plainItems) error {

@@ -5,25 +5,22 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server"
 )
 
-// suites build the graphs of a suite over a store.
-var suites = map[string]func(checkpoint.Store) (map[string]graph.Untyped, error){
-	"js": jsSuite, "py": pySuite, "hooks": hooksSuite,
-}
+// suites add the graphs of a suite, and what else it needs.
+var suites = map[string]func(*builder){"js": jsSuite, "auth": authSuite, "py": pySuite, "hooks": hooksSuite}
 
 func main() {
 	if err := run(os.Args[1:]); err != nil && !errors.Is(err, http.ErrServerClosed) {
@@ -36,21 +33,22 @@ func run(args []string) error {
 	flags := flag.NewFlagSet("conformance", flag.ContinueOnError)
 	suite := flags.String("suite", "js", "the suite whose graphs are served")
 	listen := flags.String("listen", "127.0.0.1:8123", "the address to listen at")
+	store := flags.String("store", "memory", "memory, sqlite:PATH, or the URL of a Redis or PostgreSQL server")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	build, ok := suites[*suite]
-	if !ok {
-		return fmt.Errorf("the suite must be one of %s (got %q)", strings.Join(names(), ", "), *suite)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var store checkpoint.Memory
-	graphs, err := build(&store)
+	opened, err := openStore(ctx, *store)
 	if err != nil {
 		return err
 	}
-	handler, err := server.New(ctx, server.Config{Store: &store, Graphs: graphs, AllowTruncate: true})
+	defer func() { _ = opened.close() }()
+	config, err := configFor(*suite, opened)
+	if err != nil {
+		return err
+	}
+	handler, err := server.New(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -69,11 +67,14 @@ func run(args []string) error {
 	return srv.Serve(l)
 }
 
-// names returns the names of the suites.
-func names() (all []string) {
-	for name := range suites {
-		all = append(all, name)
+// configFor returns the config of a server for a suite.
+func configFor(suite string, o openedStore) (server.Config, error) {
+	fill, ok := suites[suite]
+	if !ok {
+		return server.Config{}, fmt.Errorf("the suite must be one of %s (got %q)", strings.Join(slices.Sorted(maps.Keys(suites)), ", "), suite)
 	}
-	sort.Strings(all)
-	return all
+	b := newBuilder(o.store, o.items)
+	b.config.Bus = o.bus
+	fill(b)
+	return b.config, errors.Join(b.errs...)
 }

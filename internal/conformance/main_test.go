@@ -14,12 +14,15 @@ import (
 // load returns the graphs of a suite.
 func load(t *testing.T, suite string) (map[string]graph.Untyped, checkpoint.Store) {
 	t.Helper()
-	var store checkpoint.Memory
-	graphs, err := suites[suite](&store)
+	o, err := openStore(t.Context(), "memory")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return graphs, &store
+	c, err := configFor(suite, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Graphs, o.store
 }
 
 // invoke runs a graph on the thread t1 and returns the result.
@@ -60,7 +63,8 @@ func has(t *testing.T, res graph.Result[json.RawMessage], status graph.Status, p
 
 func TestSuites_HaveTheirGraphs(t *testing.T) {
 	for suite, want := range map[string][]string{
-		"js":    {"delay", "error", "nested", "plain_zod_graph", "state_schema_graph", "weather", "zod_registry_graph"},
+		"js":    {"agent", "agent_simple", "delay", "error", "nested", "plain_zod_graph", "simple_runtime", "state_schema_graph", "weather", "zod_registry_graph"},
+		"auth":  {"agent", "agent_simple"},
 		"py":    {"agent", "deep_agent", "tools_agent"},
 		"hooks": {"boom", "chat", "fan", "flow", "hitl", "hitl2", "inbox", "nest", "slow"},
 	} {
@@ -74,7 +78,7 @@ func TestSuites_HaveTheirGraphs(t *testing.T) {
 			t.Errorf("suite %s has %v, want %v", suite, got, want)
 		}
 	}
-	if err := run([]string{"--suite", "nothing"}); err == nil || !strings.Contains(err.Error(), "hooks, js, py") {
+	if err := run([]string{"--suite", "nothing"}); err == nil || !strings.Contains(err.Error(), "auth, hooks, js, py") {
 		t.Errorf("an unknown suite must be refused with the names of the suites (got %v)", err)
 	}
 }

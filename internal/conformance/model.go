@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -66,27 +67,29 @@ type namedError struct{ name, text string }
 func (e *namedError) Error() string     { return e.text }
 func (e *namedError) ErrorName() string { return e.name }
 
-// builder compiles the graphs of a suite.
+// builder makes the config of a server that serves a suite.
 type builder struct {
-	store checkpoint.Store
-	all   map[string]graph.Untyped
-	errs  []error
+	config server.Config
+	errs   []error
 }
 
-func newBuilder(store checkpoint.Store) *builder {
-	return &builder{store: store, all: map[string]graph.Untyped{}}
+func newBuilder(store checkpoint.Store, items memory.Store) *builder {
+	return &builder{config: server.Config{
+		Store: store, Memory: items, Graphs: map[string]graph.Untyped{}, Factories: map[string]server.Factory{},
+		AllowTruncate: true, CORS: server.CORS{Origins: []string{"*"}},
+	}}
 }
 
 // add compiles a graph and adds it under an id.
 func add[S any](b *builder, id string, g *graph.Builder[S], cfg graph.Config) {
 	if c := child(b, g, cfg); c != nil {
-		b.all[id] = c.Untyped()
+		b.config.Graphs[id] = c.Untyped()
 	}
 }
 
 // child compiles a graph that is used in another.
 func child[S any](b *builder, g *graph.Builder[S], cfg graph.Config) *graph.Graph[S] {
-	cfg.Store = b.store
+	cfg.Store = b.config.Store
 	c, err := g.Compile(cfg)
 	if err != nil {
 		b.errs = append(b.errs, err)
@@ -94,8 +97,6 @@ func child[S any](b *builder, g *graph.Builder[S], cfg graph.Config) *graph.Grap
 	}
 	return c
 }
-
-func (b *builder) graphs() (map[string]graph.Untyped, error) { return b.all, errors.Join(b.errs...) }
 
 // chain adds edges from the start over the nodes to the end.
 func chain[S any](g *graph.Builder[S], nodes ...string) {

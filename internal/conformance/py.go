@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 
-	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server"
 	"github.com/weftrun/weft/server/wire"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/message"
@@ -21,14 +21,12 @@ type noted struct {
 	Note     state.Value[string] `json:"note"`
 }
 
-// pySuite has the graphs of the integration tests of the Python SDK that need no settings of the
-// run.
-func pySuite(store checkpoint.Store) (map[string]graph.Untyped, error) {
-	b := newBuilder(store)
+// pySuite has the graphs of the integration tests of the Python SDK.
+func pySuite(b *builder) {
 	addAgent(b)
 	addTools(b)
 	addDeep(b)
-	return b.graphs()
+	addEcho(b)
 }
 
 // progress emits where a node is.
@@ -165,4 +163,29 @@ func addDeep(b *builder) {
 			return s.Messages.Add(message.Tool(message.ResultOf("tc-task-1", last.Text())))
 		}))
 	add(b, "deep_agent", g, graph.Config{})
+}
+
+type echoed struct {
+	Text   state.Value[string] `json:"text"`
+	Access state.Value[string] `json:"access_context"`
+	Runs   state.Value[bool]   `json:"is_for_execution"`
+}
+
+// addEcho adds a graph that returns what it was built for.
+func addEcho(b *builder) {
+	b.config.Factories["factory_agent"] = func(_ context.Context, u server.Use) (graph.Untyped, error) {
+		g := graph.New[echoed]("factory_agent")
+		g.Node("echo", graph.Func(func(_ context.Context, s *echoed) error {
+			s.Text.Set(s.Text.Get() + " echoed")
+			s.Access.Set(u.Access)
+			s.Runs.Set(u.Settings.RunID != "")
+			return nil
+		}))
+		chain(g, "echo")
+		c, err := g.Compile(graph.Config{Store: b.config.Store})
+		if err != nil {
+			return nil, err
+		}
+		return c.Untyped(), nil
+	}
 }

@@ -106,7 +106,10 @@ var policies = []policy{
 	}, modules: []string{
 		"github.com/golang-jwt/jwt/v5", "github.com/google/uuid", "github.com/robfig/cron/v3", "github.com/tidwall/gjson",
 	}},
-	{name: "internal/conformance", imports: []string{"state", "state/message", "checkpoint", "graph", "server", "server/wire"}, modules: []string{"github.com/google/uuid"}},
+	{name: "internal/conformance", imports: []string{
+		"state", "state/message", "checkpoint", "checkpoint/memory", "checkpoint/topic", "checkpoint/sqlite", "checkpoint/redis",
+		"checkpoint/postgres", "graph", "server", "server/wire",
+	}, modules: []string{"github.com/google/uuid"}},
 	{name: "internal/cli/terminal", modules: []string{"github.com/mattn/go-runewidth", "golang.org/x/term"}},
 	{name: "internal/cli/reports", imports: []string{"state", "checkpoint", "graph", "graph/workflow", "internal/cli/terminal"}},
 	{name: "internal/cli/chat", imports: []string{

@@ -38,8 +38,9 @@ func CheckModes(modes []string) error {
 
 // ServerEvent is an event of a classic stream.
 type ServerEvent struct {
-	// ID counts, with gaps, the events of the run. In a stream of a thread it is the number of the
-	// record, which several events may have.
+	// ID counts from 0 the events of the run, in a stream whose modes the run was created with. In
+	// one with other modes ids begin with WideIDs and have gaps. In a stream of a thread it is the
+	// number of the record, which several events may have.
 	ID   uint64
 	Name string
 	Data json.RawMessage // one line
@@ -64,6 +65,10 @@ type Classic struct {
 	o        ClassicOptions
 	start    RunStart
 	run      string
+	own      *Classic                   // counts the events of a stream with the modes of the run; nil before its start
+	wide     bool                       // the stream has modes that the run was not created with
+	counts   bool                       // the stream is only counted
+	last     []int                      // the slots of the last record that was counted
 	values   map[string]json.RawMessage // the newest state by namespace
 	streamed map[string]*partial        // messages by id
 	complete map[string]bool            // messages that were shown whole
@@ -86,9 +91,11 @@ func NewClassic(o ClassicOptions) *Classic {
 
 // sender collects the events of one record.
 type sender struct {
-	c   *Classic
-	e   Event
-	out []ServerEvent
+	c     *Classic
+	e     Event
+	own   []int // the slots of the events of the run's own stream
+	slots []int
+	out   []ServerEvent
 }
 
 // Project returns the events of a record, in their order.
@@ -97,7 +104,24 @@ func (c *Classic) Project(e Event) ([]ServerEvent, error) {
 		return nil, nil
 	}
 	s := &sender{c: c, e: e}
-	var err error
+	if e.Kind == KindRun {
+		if err := project(s, (*sender).begin); err != nil {
+			return nil, err
+		}
+	}
+	if c.own != nil {
+		if err := c.own.project(e); err != nil {
+			return nil, err
+		}
+		s.own = c.own.last
+	}
+	err := s.all()
+	return s.out, err
+}
+
+// all projects the record.
+func (s *sender) all() (err error) {
+	e := s.e
 	switch e.Kind {
 	case KindRun:
 		err = project(s, (*sender).run)
@@ -124,7 +148,7 @@ func (c *Classic) Project(e Event) ([]ServerEvent, error) {
 			s.send(0, s.name(ModeCustom), e.Data)
 		}
 	}
-	return s.out, err
+	return err
 }
 
 // project decodes the Data of a record and projects it.
@@ -135,22 +159,6 @@ func project[T any](s *sender, f func(*sender, *T)) error {
 	}
 	f(s, &data)
 	return nil
-}
-
-// send adds the event with the id in this slot of the record's ids.
-func (s *sender) send(slot int, name string, data any) {
-	id := s.e.N + uint64(slot)
-	if s.c.o.Run == "" {
-		id = s.e.Seq
-	}
-	if s.c.o.After >= 0 && id <= uint64(s.c.o.After) {
-		return
-	}
-	raw, err := json.Marshal(data)
-	if err != nil { // a part is not JSON, which no record of a Recorder has
-		raw, name = []byte(`{"error":"Error","message":"the event cannot be shown"}`), "error"
-	}
-	s.out = append(s.out, ServerEvent{ID: id, Name: name, Data: raw})
 }
 
 // has reports whether the stream has a mode.

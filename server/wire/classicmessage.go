@@ -80,27 +80,39 @@ func (s *sender) token(d *Token) {
 	if d.Usage != nil {
 		p.usage = d.Usage
 	}
-	empty := add == "" && d.Reasoning == "" && d.Call == nil && d.Usage == nil
-	if empty && d.Final && d.Index > 0 {
-		return
-	}
 	meta := s.metadata(d.Task, d.Step, false)
 	for name, v := range d.Metadata {
 		meta.set(name, v)
 	}
+	if first {
+		s.model(0, "on_chat_model_start", meta, map[string]any{})
+	}
+	if d.Final {
+		defer func() {
+			s.model(5, "on_chat_model_end", meta, map[string]any{"output": chunk(d.Role, d.ID, p.text, p.reasoning, p.calls, p.usage)})
+		}()
+	}
+	empty := add == "" && d.Reasoning == "" && d.Call == nil && d.Usage == nil
+	if empty && d.Final && d.Index > 0 {
+		return
+	}
 	piece := chunk(d.Role, d.ID, add, d.Reasoning, calls, d.Usage)
 	if s.visible(ModeMessagesTuple) {
-		s.send(0, s.name(ModeMessages), []any{piece, meta})
+		s.send(1, s.name(ModeMessages), []any{piece, meta})
 	}
 	if s.visible(ModeMessages) {
 		if first {
-			s.send(1, "messages/metadata", map[string]any{d.ID: map[string]any{"metadata": meta}})
+			s.send(2, "messages/metadata", map[string]any{d.ID: map[string]any{"metadata": meta}})
 		}
-		s.send(2, "messages/partial", []json.RawMessage{chunk(d.Role, d.ID, p.text, p.reasoning, p.calls, p.usage)})
+		s.send(3, "messages/partial", []json.RawMessage{chunk(d.Role, d.ID, p.text, p.reasoning, p.calls, p.usage)})
 	}
+	s.model(4, "on_chat_model_stream", meta, map[string]any{"chunk": piece})
+}
+
+// model sends an event of a model in the mode events.
+func (s *sender) model(slot int, event string, meta Object, data map[string]any) {
 	if s.visible(ModeEvents) {
-		s.send(3, ModeEvents, map[string]any{"event": "on_chat_model_stream", "name": s.e.Node, "run_id": s.e.Run, "tags": s.tags(), "metadata": meta,
-			"data": map[string]any{"chunk": piece}})
+		s.send(slot, ModeEvents, map[string]any{"event": event, "name": s.e.Node, "run_id": s.e.Run, "tags": s.tags(), "metadata": meta, "data": data})
 	}
 }
 

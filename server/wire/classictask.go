@@ -128,7 +128,7 @@ func (s *sender) result(d *TaskResult) {
 		}
 	}
 	if s.visible(ModeEvents) && finished {
-		s.send(5, ModeEvents, s.chain("on_chain_end", s.e.Node, map[string]json.RawMessage{"output": result}))
+		s.send(n, ModeEvents, s.chain("on_chain_end", s.e.Node, map[string]json.RawMessage{"output": result}))
 	}
 }
 

@@ -14,6 +14,12 @@ type Event struct {
 	// N is the id of the first classic event that the record can give. A record takes as many ids
 	// as its Kind can give events, so ids of one run increase and have gaps.
 	N uint64 `json:"n"`
+	// D is the id of the first of the events that the record gives to a stream with the modes of
+	// the run, and M is how many it gives: these ids have no gaps.
+	D uint64 `json:"d,omitempty"`
+	M uint64 `json:"m,omitempty"`
+	// Cut is true if D and M are not known, since the log does not have all records before.
+	Cut bool `json:"cut,omitempty"`
 	// More is how many ids the record takes beyond those of its Kind.
 	More uint64 `json:"more,omitempty"`
 	At   int64  `json:"at"` // milliseconds since 1970
@@ -49,19 +55,26 @@ const (
 // widths are how many ids a record of a kind takes: as many as the classic events that it can give,
 // in all modes together.
 var widths = map[Kind]uint64{
-	KindRun: 2, KindEnd: 3, KindTask: 3, KindResult: 8, KindAsked: 2, KindState: 5, KindValues: 2, KindPause: 1, KindToken: 4,
+	KindRun: 2, KindEnd: 3, KindTask: 3, KindResult: 9, KindAsked: 2, KindState: 5, KindValues: 2, KindPause: 1, KindToken: 6,
 	KindCustom: 1, KindTool: 2,
 }
+
+// NextDense returns the D of the record of a run that follows e.
+func (e Event) NextDense() uint64 { return e.D + e.M }
 
 // Next returns the N of the record of a run that follows e.
 func (e Event) Next() uint64 { return e.N + max(1, widths[e.Kind]) + e.More }
 
 // RunStart is the Data of a KindRun.
 type RunStart struct {
-	Attempt   int    `json:"attempt"` // from 1
+	Run       string `json:"run,omitempty"` // the id of the run
+	Attempt   int    `json:"attempt"`       // from 1
 	Thread    string `json:"thread"`
 	Graph     string `json:"graph"`     // the id of the graph
 	Assistant string `json:"assistant"` // the id of the assistant
+	// Modes and Subgraphs are those of the stream that the run was created for.
+	Modes     []string `json:"modes,omitempty"`
+	Subgraphs bool     `json:"subgraphs,omitempty"`
 	// Tags and Metadata are those of the run's configuration.
 	Tags     []string `json:"tags,omitempty"`
 	Metadata Object   `json:"metadata,omitempty"`

@@ -15,9 +15,16 @@ import (
 type RecorderOptions struct {
 	Run   string // the id
 	Start RunStart
+	// D is the D of the first record: 0, or for a later attempt the NextDense of the last record.
+	// Cut is true if the log does not have all records of the run before.
+	D   uint64
+	Cut bool
 	// Step is the step, as clients see it, of the checkpoint that the run goes on from; -2 if there
 	// is none.
 	Step int
+	// Head is the number of the commit that a run without an input goes on from; 0 for other runs.
+	// It is recorded first, with the state that the run begins with.
+	Head uint64
 	// View returns how the graph of a namespace in Weft is shown. It must not be nil.
 	View func(namespace string) *View
 }
@@ -26,7 +33,8 @@ type RecorderOptions struct {
 // commit is recorded after what its tasks wrote. It is not safe for concurrent use.
 type Recorder struct {
 	o      RecorderOptions
-	n      uint64
+	n, d   uint64
+	own    *Classic                  // counts the events of a stream with the modes of the run
 	graphs map[string]*recordedGraph // by namespace
 	tools  map[string]ToolEvent      // the tool calls that run, by the id of their task
 }
@@ -38,6 +46,7 @@ type recordedGraph struct {
 	last Snapshot          // the newest commit with its state
 	step int               // of the newest checkpoint
 	held *graph.CommitInfo // a commit whose state has not come yet
+	head uint64            // the commit whose state a run without an input begins with; 0 if there is none
 	// early is a state that came before its commit, and earlyStep its step in Weft.
 	early     json.RawMessage
 	earlyStep int
@@ -45,8 +54,11 @@ type recordedGraph struct {
 
 // NewRecorder returns a Recorder of one attempt of a run.
 func NewRecorder(o RecorderOptions) *Recorder {
-	return &Recorder{o: o, graphs: map[string]*recordedGraph{}, tools: map[string]ToolEvent{}}
+	return &Recorder{o: o, d: o.D, own: newCounter(o.Start), graphs: map[string]*recordedGraph{}, tools: map[string]ToolEvent{}}
 }
+
+// D returns the D of the next record.
+func (r *Recorder) D() uint64 { return r.d }
 
 // Begin returns the first record of the attempt.
 func (r *Recorder) Begin(at time.Time) []Event {
@@ -77,7 +89,10 @@ func (r *Recorder) add(out *[]Event, at time.Time, ns, node string, kind Kind, m
 		raw, _ = json.Marshal(data) // of types of this package, whose parts are JSON
 	}
 	e := Event{Run: r.o.Run, N: r.n, More: uint64(more), At: at.UnixMilli(), NS: NamespaceToWire(ns), Node: node, Kind: kind, Data: raw}
-	r.n = e.Next()
+	if e.Cut = r.o.Cut; !e.Cut {
+		e.D, e.M = r.d, uint64(len(r.own.count(e, data)))
+	}
+	r.n, r.d = e.Next(), e.NextDense()
 	*out = append(*out, e)
 }
 
@@ -87,7 +102,7 @@ func (r *Recorder) graphOf(out *[]Event, at time.Time, ns string) *recordedGraph
 	if g == nil {
 		g = &recordedGraph{view: r.o.View(ns), step: -2}
 		if ns == "" {
-			g.step = r.o.Step
+			g.step, g.head = r.o.Step, r.o.Head
 		}
 		around := *g.view
 		g.view = &around
@@ -107,7 +122,7 @@ func (r *Recorder) graphOf(out *[]Event, at time.Time, ns string) *recordedGraph
 		if i := strings.LastIndex(ns, "|"); i >= 0 {
 			r.graphOf(out, at, ns[:i])
 		}
-		r.add(out, at, ns, "", KindGraph, 0, GraphStatus{Phase: GraphStarted, Name: g.view.Graph})
+		r.add(out, at, ns, "", KindGraph, 0, GraphStatus{Phase: GraphStarted, Name: g.view.name()})
 	}
 	g.open = true
 	return g
@@ -130,7 +145,7 @@ func (r *Recorder) closeGraphs(out *[]Event, at time.Time, ns string, ofTask fun
 	})
 	for _, name := range inner {
 		r.graphs[name].open = false
-		r.add(out, at, name, "", KindGraph, 0, GraphStatus{Phase: phase, Name: r.graphs[name].view.Graph, Error: why})
+		r.add(out, at, name, "", KindGraph, 0, GraphStatus{Phase: phase, Name: r.graphs[name].view.name(), Error: why})
 	}
 }
 

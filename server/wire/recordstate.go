@@ -19,6 +19,7 @@ func (r *Recorder) commit(out *[]Event, g *recordedGraph, ev graph.Event) error 
 		}
 	}
 	info := *ev.Commit
+	g.head = 0
 	info.Namespace = ev.Namespace
 	g.held = &info
 	if g.early != nil && g.earlyStep == info.Step {
@@ -37,6 +38,18 @@ func (r *Recorder) values(out *[]Event, g *recordedGraph, ev graph.Event) error 
 	}
 	if g.held != nil {
 		return r.state(out, g, ev.Time, state, false)
+	}
+	number := g.head
+	g.head = 0
+	if s, ok := g.view.Commit(number); ok && number != 0 {
+		s.State = state
+		shown, err := g.view.State(s, 1, nil)
+		if err != nil {
+			return err
+		}
+		r.shown(out, g, ev.Time, s.Info, shown, 1, false)
+		g.last = s
+		return nil
 	}
 	shown, err := g.view.Values(state)
 	if err != nil {
@@ -59,17 +72,21 @@ func (r *Recorder) state(out *[]Event, g *recordedGraph, at time.Time, state jso
 	}
 	slices.Reverse(shown)
 	for i, st := range shown {
-		phase := 2 - len(shown) + i
-		_ = json.Unmarshal(st.Metadata["step"], &g.step)
-		data := StateAt{Step: g.step, Source: source(info, phase), Phase: phase, Metadata: st.Metadata, Next: st.Next, Tasks: st.Tasks,
-			Values: st.Values, Messages: g.view.Messages, Quiet: quiet, CreatedAt: st.CreatedAt, Checkpoint: *st.Checkpoint.CheckpointID}
-		if p := st.ParentCheckpoint; p != nil {
-			data.Parent = *p.CheckpointID
-		}
-		r.add(out, at, info.Namespace, "", KindState, 0, data)
+		r.shown(out, g, at, info, st, 2-len(shown)+i, quiet)
 	}
 	g.last = s
 	return nil
+}
+
+// shown records the state at a checkpoint.
+func (r *Recorder) shown(out *[]Event, g *recordedGraph, at time.Time, info graph.CommitInfo, st ThreadState, phase int, quiet bool) {
+	_ = json.Unmarshal(st.Metadata["step"], &g.step)
+	data := StateAt{Step: g.step, Source: source(info, phase), Phase: phase, Metadata: st.Metadata, Next: st.Next, Tasks: st.Tasks,
+		Values: st.Values, Messages: g.view.Messages, Quiet: quiet, CreatedAt: st.CreatedAt, Checkpoint: *st.Checkpoint.CheckpointID}
+	if p := st.ParentCheckpoint; p != nil {
+		data.Parent = *p.CheckpointID
+	}
+	r.add(out, at, info.Namespace, "", KindState, 0, data)
 }
 
 // flush records the commits that are held.

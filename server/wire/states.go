@@ -1,13 +1,11 @@
 package wire
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
@@ -24,9 +22,12 @@ type Snapshot struct {
 type View struct {
 	Thread    string // the id on the wire
 	Graph     string // the id of the graph
+	Name      string // of the graph of a subgraph
 	Assistant string // the id of the assistant
 	// Messages are the names of the fields that are messages.
 	Messages []string
+	// Initial is the state before the first commit; nil is {}.
+	Initial json.RawMessage
 	// Namespaces are the namespaces of the thread that have commits, as graph.Namespaces returns
 	// them. A task whose subgraph has commits has a checkpoint.
 	Namespaces []string
@@ -40,6 +41,9 @@ type View struct {
 	// gone.
 	Commit func(number uint64) (s Snapshot, ok bool)
 }
+
+// name returns the name of the graph.
+func (v *View) name() string { return cmp.Or(v.Name, v.Graph) }
 
 // The sources of checkpoints, in the words of clients.
 const (
@@ -160,49 +164,6 @@ func isChildOf(ns, parent string, d graph.DueTask) bool {
 		return id == d.Task
 	}
 	return strings.HasPrefix(rest, d.Node+"/")
-}
-
-// startNode is the node that phase 0 of an input shows as due.
-const startNode = "__start__"
-
-// inputState returns the state before the input of a commit.
-func (v *View) inputState(s Snapshot) (out ThreadState, err error) {
-	before := v.before(s.Info)
-	state := json.RawMessage("{}")
-	if before != nil && before.State != nil {
-		state = before.State
-	}
-	if out.Values, err = v.Values(state); err != nil {
-		return out, err
-	}
-	result, err := v.delta(state, s.State, wroteInput(s, state))
-	if err != nil {
-		return out, err
-	}
-	id := CheckpointOf(s.Info.Checkpoint, 0, s.Info.Time).String()
-	out.Next = []string{startNode}
-	out.Tasks = []ThreadTask{{ID: uuid.NewSHA1(idSpace, []byte("weft:input:"+id)).String(), Name: startNode, Path: PullPath(startNode),
-		Interrupts: []Interrupt{}, Result: result}}
-	out.Interrupts = []Interrupt{}
-	out.Metadata = v.metadata(s.Info, 0)
-	out.CreatedAt = At(s.Info.Time)
-	out.Checkpoint = v.checkpoint(s.Info, 0)
-	out.ParentCheckpoint = v.parent(s.Info, 0)
-	return out, nil
-}
-
-// wroteInput returns the fields that an input wrote: those that differ from the state before it. A
-// field that is still empty was not written.
-func wroteInput(s Snapshot, before json.RawMessage) (names []string) {
-	was := members(before)
-	for name, now := range members(s.State) {
-		old := was[name]
-		if empty := string(now) == "[]" || string(now) == "{}"; !bytes.Equal(old, now) && (old != nil || !empty) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // before returns the commit that a commit goes on from, or nil.
@@ -336,63 +297,4 @@ func (v *View) Values(state json.RawMessage) (json.RawMessage, error) {
 // Matches reports whether an id that a client sent is that of a checkpoint of this commit.
 func Matches(id CheckpointID, number uint64, at time.Time, phases int) bool {
 	return id.Matches(number, at) && (id.Phase == 1 || phases == 2)
-}
-
-// convert returns an object with the fields that are messages converted. Its members keep their
-// order.
-func convert(state json.RawMessage, messages []string) (json.RawMessage, error) {
-	if isNull(state) {
-		return json.RawMessage("{}"), nil
-	}
-	if len(messages) == 0 {
-		return state, nil
-	}
-	var o object
-	err := eachMember(state, func(name string, value json.RawMessage) (err error) {
-		if slices.Contains(messages, name) {
-			value, err = MessagesField(value)
-		}
-		o.field(name, value)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return o.end()
-}
-
-// delta returns what was written to fields between two states: of a list that grew its new items,
-// else the new value.
-func (v *View) delta(before, after json.RawMessage, wrote []string) (json.RawMessage, error) {
-	if after == nil {
-		return nil, nil
-	}
-	was, now := members(before), members(after)
-	var o object
-	for _, name := range wrote {
-		if value, ok := now[name]; ok {
-			o.field(name, added(was[name], value))
-		}
-	}
-	data, err := o.end()
-	if err != nil {
-		return nil, err
-	}
-	return convert(data, v.Messages)
-}
-
-// added returns the items of a list that are not in the same list before, or the value if it is no
-// list that grew.
-func added(before, after json.RawMessage) json.RawMessage {
-	var was, now []json.RawMessage
-	if json.Unmarshal(before, &was) != nil || json.Unmarshal(after, &now) != nil || len(was) > len(now) {
-		return after
-	}
-	for i := range was {
-		if !bytes.Equal(was[i], now[i]) {
-			return after
-		}
-	}
-	rest, _ := json.Marshal(now[len(was):]) // of JSON
-	return rest
 }

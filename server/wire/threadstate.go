@@ -44,9 +44,21 @@ func PushPath(index int) []any { return []any{"__pregel_push", index} }
 type Checkpoint struct {
 	ThreadID     string `json:"thread_id"`
 	CheckpointNS string `json:"checkpoint_ns"`
-	// CheckpointID is nil, which is null, in the Checkpoint of a task.
+	// CheckpointID is nil in the Checkpoint of a task, which names the newest one of its subgraph.
 	CheckpointID  *string         `json:"checkpoint_id"`
 	CheckpointMap json.RawMessage `json:"checkpoint_map"`
+}
+
+// MarshalJSON returns the checkpoint; without an id it has only the thread and the namespace.
+func (c Checkpoint) MarshalJSON() ([]byte, error) {
+	if c.CheckpointID == nil {
+		return json.Marshal(struct {
+			ThreadID     string `json:"thread_id"`
+			CheckpointNS string `json:"checkpoint_ns"`
+		}{c.ThreadID, c.CheckpointNS})
+	}
+	type all Checkpoint
+	return json.Marshal(all(c))
 }
 
 // Interrupt is an open question.

@@ -30,10 +30,11 @@ type Job struct {
 	Edit    *graph.UntypedEdit
 	Answers graph.Answers
 
-	// Start is how the log shows the run; nil leaves it out of the log. Step is as in
+	// Start is how the log shows the run; nil leaves it out of the log. Step and Head are as in
 	// wire.RecorderOptions.
 	Start *wire.RunStart
 	Step  int
+	Head  uint64
 }
 
 // start starts the job, or goes on with it where an attempt before has committed something.

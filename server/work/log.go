@@ -39,9 +39,10 @@ func (l Log) logger() *slog.Logger { return cmp.Or(l.Log, slog.Default()) }
 // note is what a worker notes in the log.
 type note struct {
 	At time.Time `json:"at"`
-	// Begin is set where an attempt begins. Step is as in wire.RecorderOptions.
+	// Begin is set where an attempt begins. Step and Head are as in wire.RecorderOptions.
 	Begin *wire.RunStart `json:"begin,omitempty"`
 	Step  int            `json:"step,omitempty"`
+	Head  uint64         `json:"head,omitempty"`
 	// Ended is the last event of a run that did not fail, and End how the attempt ended.
 	Ended *graph.Event `json:"ended,omitempty"`
 	End   *wire.RunEnd `json:"end,omitempty"`
@@ -101,9 +102,9 @@ type projector struct {
 
 // loggedRun is a run in the log.
 type loggedRun struct {
-	first    uint64         // position of its first batch; 0 if that is gone
 	start    wire.RunStart  // of the newest attempt
 	recorder *wire.Recorder // nil for a run that is none of a server
+	cut      bool           // the log does not have its first batches
 	// at are the newest commits, by namespace: a state that is not in the log is read from there.
 	at map[string]uint64
 }
@@ -119,17 +120,16 @@ func (p *projector) project(b eventlog.Batch) (out []wire.Event, err error) {
 	r := p.runs[b.Run]
 	switch {
 	case n.Begin != nil:
-		first := b.Position
-		if r != nil {
-			first = r.first
+		o := wire.RecorderOptions{Start: *n.Begin, Step: n.Step, Head: n.Head, Cut: n.Begin.Attempt > 1}
+		if r != nil && r.recorder != nil {
+			o.D, o.Cut = r.recorder.D(), r.cut
 		}
-		r = p.run(b.Run, *n.Begin, n.Step)
-		r.first = first
+		r = p.run(b.Run, o)
 		out = r.recorder.Begin(n.At)
 	case r == nil:
 		r = &loggedRun{}
 		if start, ok := p.log.Viewer.Start(p.ctx, p.thread, b.Run); ok {
-			r = p.run(b.Run, start, -2)
+			r = p.run(b.Run, wire.RecorderOptions{Start: start, Step: -2, Cut: true})
 		}
 	}
 	if p.runs[b.Run] = r; r.recorder == nil {
@@ -149,7 +149,7 @@ func (p *projector) project(b eventlog.Batch) (out []wire.Event, err error) {
 	if n.End != nil {
 		out = append(out, r.recorder.End(n.At, *n.End)...)
 	}
-	id := (b.Position - r.first) << idBits
+	id := b.Position << idBits
 	for i := range out {
 		out[i].Seq, out[i].N = b.Position<<idBits|uint64(i), id
 		id = out[i].Next()
@@ -158,11 +158,9 @@ func (p *projector) project(b eventlog.Batch) (out []wire.Event, err error) {
 }
 
 // run returns a run that begins.
-func (p *projector) run(id string, start wire.RunStart, step int) *loggedRun {
-	return &loggedRun{start: start, at: map[string]uint64{}, recorder: wire.NewRecorder(wire.RecorderOptions{
-		Run: id, Start: start, Step: step,
-		View: func(ns string) *wire.View { return p.log.Viewer.View(p.ctx, start, ns) },
-	})}
+func (p *projector) run(id string, o wire.RecorderOptions) *loggedRun {
+	o.Run, o.View = id, func(ns string) *wire.View { return p.log.Viewer.View(p.ctx, o.Start, ns) }
+	return &loggedRun{start: o.Start, at: map[string]uint64{}, cut: o.Cut, recorder: wire.NewRecorder(o)}
 }
 
 // whole returns an event with its state, which is not in the log if it is large.

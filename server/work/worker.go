@@ -221,7 +221,7 @@ func (w *Worker) outcome(ctx context.Context, c *queue.Claim, journal *eventlog.
 	options.ID, options.Thread, options.Lease, options.Hold, options.Drain = c.Run.ID, c.Run.Thread, c.Lease(), true, &w.drain
 	options.Grace = cmp.Or(options.Grace, w.config.Grace)
 	if job.Start != nil {
-		w.note(journal, note{Begin: job.Start, Step: job.Step})
+		w.note(journal, note{Begin: job.Start, Step: job.Step, Head: job.Head})
 	}
 	h := job.start(work, options, again)
 	if job.Start != nil && !logs(job.Graph) {
