@@ -103,7 +103,8 @@
 //
 //  1. What a caller does with a graph: run it, drive it from outside, change a thread, replay
 //     it, read it, draw it: doc.go driver.go untyped.go handle.go edit.go edittasks.go replay.go
-//     draw.go drawrun.go diff.go storedthread.go graph.go decisionread.go editsubgraph.go
+//     schemas.go draw.go drawrun.go diff.go storedthread.go graph.go decisionread.go
+//     editsubgraph.go
 //     drawtext.go.
 //  2. What a graph is made of, and how it is compiled: ways.go subgraph.go compile.go paths.go
 //     shared.go fallback.go handler.go builder.go once.go call.go cache.go.

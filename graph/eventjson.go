@@ -39,6 +39,7 @@ type eventContent struct {
 	Token      Token           `json:"token,omitzero"`
 	Checkpoint uint64          `json:"checkpoint,omitempty"`
 	Commit     *CommitInfo     `json:"point,omitempty"`
+	Due        []DueTask       `json:"due,omitempty"` // of Commit
 	Error      string          `json:"error,omitempty"`
 	Interrupts []Interrupt     `json:"interrupts,omitempty"`
 	Decision   *DecisionRecord `json:"decision,omitempty"`
@@ -61,6 +62,9 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		Interrupts: e.Interrupts, Decision: e.Decision, Status: e.Status, Drained: e.Drained, Starved: e.Starved,
 		Steps: e.Steps, Missed: e.Missed,
 	}}
+	if e.Commit != nil {
+		j.Due = e.Commit.Due
+	}
 	if e.Err != nil {
 		j.Error = textOf(e.Err)
 	}
@@ -103,6 +107,9 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		Writes: j.Writes, Input: j.Input, Token: j.Token, Checkpoint: j.Checkpoint, Commit: j.Commit,
 		Interrupts: j.Interrupts, Decision: j.Decision, Status: j.Status, Drained: j.Drained, Starved: j.Starved,
 		Steps: j.Steps, Missed: j.Missed,
+	}
+	if e.Commit != nil {
+		e.Commit.Due = j.Due
 	}
 	if j.Error != "" {
 		e.Err = errors.New(j.Error)

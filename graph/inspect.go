@@ -52,9 +52,9 @@ func (p CommitInfo) Nodes() (names []string) {
 
 // DueTask is a task that was due after a commit.
 type DueTask struct {
-	Node string
-	Task string // its id, see TaskID
-	Send bool   // a Send started it
+	Node string `json:"node"`
+	Task string `json:"task"`           // its id, see TaskID
+	Send bool   `json:"send,omitempty"` // a Send started it
 }
 
 // FinishedTask is a due task that has finished beside a failure or a question of its step, or

@@ -226,9 +226,9 @@ func TestStream_BeginsWithTheCheckpoint(t *testing.T) {
 		var steps []string
 		for line := range strings.Lines(w.Body.String()) {
 			if data, ok := strings.CutPrefix(line, "data: "); ok && gjson.Get(data, "metadata.step").Exists() {
-				steps = append(steps, gjson.Get(data, "metadata.step").Raw)
+				steps = append(steps, gjson.Get(data, "metadata.step").Raw+" "+gjson.Get(data, "next").Raw)
 			}
 		}
-		checkLines(t, "the steps", steps, "0", "1", "2", "3")
+		checkLines(t, "the steps", steps, `0 ["plan"]`, `1 ["write"]`, `2 ["publish"]`, "3 []")
 	})
 }
