@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	crand "crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -91,6 +92,17 @@ type Config struct {
 	// Rand gives the numbers, from 0 up to but not 1, by which Retry.Jitter varies waits;
 	// nil means math/rand/v2. It is safe for concurrent use.
 	Rand func() float64
+}
+
+// Schemas are the JSON Schemas of a graph, as objects of draft-07. One that is nil is not known.
+//
+// They describe, and check nothing: a graph checks what it gets by the types of its channels.
+type Schemas struct {
+	// Input is what Invoke takes, Output what it returns, and State what a commit has.
+	Input, Output, State json.RawMessage
+	// Settings is what the nodes read of RunOptions.Settings. No Go type shows it: see
+	// Config.Schemas.
+	Settings json.RawMessage
 }
 
 // newID returns a random UUID. It allocates only its text.

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"cmp"
 	"encoding"
 	"encoding/json"
 	"reflect"
@@ -12,17 +11,6 @@ import (
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/record"
 )
-
-// Schemas are the JSON Schemas of a graph, as objects of draft-07. One that is nil is not known.
-//
-// They describe, and check nothing: a graph checks what it gets by the types of its channels.
-type Schemas struct {
-	// Input is what Invoke takes, Output what it returns, and State what a commit has.
-	Input, Output, State json.RawMessage
-	// Settings is what the nodes read of RunOptions.Settings. No Go type shows it: see
-	// Config.Schemas.
-	Settings json.RawMessage
-}
 
 // schemaURI is the dialect of the schemas.
 const schemaURI = "http://json-schema.org/draft-07/schema#"
@@ -174,16 +162,4 @@ func (g *Graph[S]) Children() map[string]Untyped {
 		}
 	}
 	return all
-}
-
-// asChild returns p with the settings that it takes as a subgraph from a graph with this Config.
-func (p *program) asChild(of *Config) program {
-	own := *p
-	cfg := &own.cfg
-	cfg.Store, cfg.Now = of.Store, of.Now
-	cfg.Cache = cmp.Or(cfg.Cache, of.Cache)
-	if cfg.Nested == Stateless {
-		cfg.Store = nil
-	}
-	return own
 }

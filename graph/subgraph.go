@@ -252,6 +252,18 @@ func (r *run) childProgram(p *program) *program {
 	return &c.program
 }
 
+// asChild returns p with the settings that it takes as a subgraph from a graph with this Config.
+func (p *program) asChild(of *Config) program {
+	own := *p
+	cfg := &own.cfg
+	cfg.Store, cfg.Now = of.Store, of.Now
+	cfg.Cache = cmp.Or(cfg.Cache, of.Cache)
+	if cfg.Nested == Stateless {
+		cfg.Store = nil
+	}
+	return own
+}
+
 // call names the call within the thread.
 func (v *visit) call() string { return v.up.id() + "#" + strconv.Itoa(v.n) }
 
