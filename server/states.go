@@ -26,10 +26,9 @@ func (c *call) shownThread(action string) (shownThread, error) {
 	return c.shownOf(t, access)
 }
 
-// shownOf returns a thread as its graph shows it: that of its last run, or the only graph of the
-// server. There is none for a thread that never ran where the server has several.
-func (c *call) shownOf(t thread, access string) (shownThread, error) {
-	var graphID, assistantID string
+// graphOfThread returns the ids of a thread's graph and assistant: those of its last run, or of the
+// only graph of the server. They are "" for a thread that never ran where the server has several.
+func (c *call) graphOfThread(t thread) (graphID, assistantID string) {
 	_ = json.Unmarshal(t.Metadata[wire.MetadataGraph], &graphID) // clients may write anything there
 	_ = json.Unmarshal(t.Metadata[wire.MetadataAssistant], &assistantID)
 	if !c.server.serves(graphID) {
@@ -38,6 +37,12 @@ func (c *call) shownOf(t thread, access string) (shownThread, error) {
 			graphID, assistantID = ids[0], wire.AssistantUUID(ids[0])
 		}
 	}
+	return graphID, assistantID
+}
+
+// shownOf returns a thread as its graph shows it.
+func (c *call) shownOf(t thread, access string) (shownThread, error) {
+	graphID, assistantID := c.graphOfThread(t)
 	return c.server.shown(c.Context(), graphID, Use{access, Settings{
 		Configurable: t.Config.Configurable, Assistant: assistantID, Thread: t.ThreadID, Identity: c.who,
 	}})

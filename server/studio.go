@@ -3,9 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -50,13 +48,16 @@ type studioSource struct{ c *call }
 
 // Graphs implements studio.Source. Graphs are for all who may read assistants, as they are for all
 // who run them.
-func (s studioSource) Graphs(context.Context) (all []studio.Graph, err error) {
+func (s studioSource) Graphs(ctx context.Context) (all []studio.Graph, err error) {
 	if _, err := s.c.allow("assistants", "read", ""); err != nil {
 		return nil, err
 	}
-	graphs := s.c.server.graphs()
-	for _, id := range slices.Sorted(maps.Keys(graphs)) {
-		all = append(all, studio.Graph{ID: id, Graph: graphs[id]})
+	for _, id := range s.c.server.GraphIDs() {
+		g, err := s.c.server.graph(ctx, id, Use{Access: useAssistant})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, studio.Graph{ID: id, Graph: g.Untyped})
 	}
 	return all, nil
 }
@@ -69,7 +70,7 @@ func (s studioSource) Threads(ctx context.Context, q studio.Query) (page []studi
 	}
 	match := func(t *thread) bool {
 		return (q.Status == "" || string(t.Status) == q.Status) && passes(t.Metadata, filter) &&
-			(q.Graph == "" || s.c.shownOf(*t).graphID == q.Graph)
+			(q.Graph == "" || s.graphID(*t) == q.Graph)
 	}
 	list, total, err := s.c.server.threads.find(ctx, search[thread]{match: match, offset: q.Offset, limit: q.Limit})
 	for _, t := range list {
@@ -89,7 +90,7 @@ func (s studioSource) Count(ctx context.Context) (map[string]map[string]int, err
 		if !passes(r.record.Metadata, filter) {
 			return nil
 		}
-		id := s.c.shownOf(r.record).graphID
+		id := s.graphID(r.record)
 		if counts[id] == nil {
 			counts[id] = map[string]int{}
 		}
@@ -122,17 +123,23 @@ func (s studioSource) Thread(ctx context.Context, id string) (studio.Thread, err
 // thread returns a thread as the studio shows it.
 func (s studioSource) thread(t thread) studio.Thread {
 	shown := studio.Thread{
-		ID: t.ThreadID, Status: string(t.Status), GraphID: s.c.shownOf(t).graphID, Created: t.CreatedAt.Time, Updated: t.UpdatedAt.Time,
+		ID: t.ThreadID, Status: string(t.Status), GraphID: s.graphID(t), Created: t.CreatedAt.Time, Updated: t.UpdatedAt.Time,
 		Store: s.c.server.config.Store,
 	}
 	if t.StateUpdatedAt.After(shown.Updated) {
 		shown.Updated = t.StateUpdatedAt.Time
 	}
-	if shown.GraphID != "" {
-		shown.Graph = s.c.server.graphs()[shown.GraphID]
+	if seen, err := s.c.shownOf(t, useRead); err == nil && seen.ran() { // else its graph cannot be built any more
+		shown.Graph = seen.root.Untyped
 	}
 	if t.Error != nil {
 		shown.Error = t.Error.Message
 	}
 	return shown
+}
+
+// graphID returns the id of a thread's graph; "" if it is not known.
+func (s studioSource) graphID(t thread) string {
+	id, _ := s.c.graphOfThread(t)
+	return id
 }
