@@ -116,7 +116,7 @@ func addJSAgent(b *builder) {
 	g.Node("checkSharedState", graph.Func(func(ctx context.Context, _ *jsAgent) error {
 		stored, err := item(ctx, items, []string{"inputtedState", "data"}, "my_key")
 		if err == nil && stored["isTrue"] != true {
-			err = errors.New("Value is not true") //nolint:staticcheck // the suite's words
+			err = &namedError{"Error", "Value is not true"}
 		}
 		return err
 	}))
