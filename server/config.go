@@ -89,19 +89,34 @@ type Limits struct {
 	Metadata int           // bytes of metadata: 16 KiB
 	Page     int           // results of a page: 1000
 	BodyTime time.Duration // until a body has arrived: 30 s
+
+	Supersteps int64 // bytes of a body that creates a thread: 16 MiB
+	Request    int   // bytes of a run's request, as it is stored: 1 MiB
+	Streams    int   // requests that follow a run in this process: 20,000
+	ThreadRuns int   // unfinished runs of a thread: 10,000
+	// OwnerRuns is how many unfinished runs an identity may have, and Runs how many there may be of
+	// all: 1,000 and 100,000. They are counted by Server.Work about once a second, so a burst may
+	// exceed them. Callers without an identity share the latter alone.
+	OwnerRuns, Runs int
 }
 
 func (l Limits) withDefaults() Limits {
 	for _, f := range []struct {
 		field *int
 		value int
-	}{{&l.Depth, 200}, {&l.Metadata, 16 << 10}, {&l.Page, 1000}} {
+	}{
+		{&l.Depth, 200}, {&l.Metadata, 16 << 10}, {&l.Page, 1000}, {&l.Request, 1 << 20}, {&l.Streams, 20_000},
+		{&l.ThreadRuns, 10_000}, {&l.OwnerRuns, 1000}, {&l.Runs, 100_000},
+	} {
 		if *f.field == 0 {
 			*f.field = f.value
 		}
 	}
 	if l.Body == 0 {
 		l.Body = 4 << 20
+	}
+	if l.Supersteps == 0 {
+		l.Supersteps = 16 << 20
 	}
 	if l.BodyTime == 0 {
 		l.BodyTime = 30 * time.Second

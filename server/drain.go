@@ -21,12 +21,17 @@ func errDraining() *wire.Error {
 }
 
 // waits is the handler of an endpoint that follows a run. It refuses requests while the server
-// drains.
+// drains, and those beyond Limits.Streams.
 func waits(handle func(*call) error) func(*call) error {
 	return func(c *call) error {
 		if c.server.draining.Load() {
 			return errDraining()
 		}
+		leave, err := c.server.follow()
+		if err != nil {
+			return err
+		}
+		defer leave()
 		return handle(c)
 	}
 }

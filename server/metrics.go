@@ -68,7 +68,6 @@ func (m *metrics) text() string {
 	for _, route := range slices.Sorted(maps.Keys(m.times)) {
 		m.times[route].write(&b, route)
 	}
-	writeRuntime(&b)
 	return b.String()
 }
 
@@ -101,6 +100,18 @@ func writeRuntime(b *strings.Builder) {
 	}
 }
 
+// write writes the load in the format of Prometheus.
+func (l *load) write(b *strings.Builder) {
+	fmt.Fprintf(b, "# TYPE weft_streams_open gauge\nweft_streams_open %d\n", l.streams.Load())
+	if runs := l.runs.Load(); runs != nil {
+		fmt.Fprintf(b, "# TYPE weft_runs gauge\nweft_runs{status=\"pending\"} %d\nweft_runs{status=\"running\"} %d\n", runs.Pending, runs.Running)
+	}
+}
+
 func getMetrics(c *call) error {
-	return c.write(200, "text/plain; version=0.0.4; charset=utf-8", []byte(c.server.metrics.text()))
+	var b strings.Builder
+	b.WriteString(c.server.metrics.text())
+	c.server.load.write(&b)
+	writeRuntime(&b)
+	return c.write(200, "text/plain; version=0.0.4; charset=utf-8", []byte(b.String()))
 }

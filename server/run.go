@@ -89,6 +89,8 @@ func runFault(err error) error {
 	case errors.Is(err, queue.ErrThreadBusy):
 		return wire.Errorf(wire.CodeThreadBusy,
 			"Thread is already running a task. Wait for it to finish or choose a different multitask strategy.")
+	case errors.Is(err, queue.ErrFull):
+		return wire.Errorf(wire.CodeRateLimited, "the thread has too many unfinished runs; try again later")
 	case errors.Is(err, queue.ErrRunning):
 		return wire.Errorf(wire.CodeRunActive, "the run must not be running")
 	}

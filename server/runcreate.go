@@ -52,6 +52,9 @@ func (c *call) enqueue(request runRequest) (made created, err error) {
 	if err := c.checkMetadata(q.Metadata); err != nil {
 		return made, err
 	}
+	if err := c.checkLoad(); err != nil {
+		return made, err
+	}
 	if err := c.server.webhooks.check(q.Webhook); err != nil {
 		return made, err
 	}
@@ -73,12 +76,15 @@ func (c *call) enqueue(request runRequest) (made created, err error) {
 	if err := spec.read(c, q, threadID); err != nil {
 		return made, err
 	}
-	made.run = queue.Run{ID: id, Thread: threadID}
+	made.run = queue.Run{ID: id, Thread: threadID, Owner: c.who.Name}
 	if q.AfterSeconds > 0 {
 		made.run.Due = c.server.now().Add(time.Duration(q.AfterSeconds * float64(time.Second)))
 	}
 	if made.run.Request, err = encode(spec); err != nil {
 		return made, err
+	}
+	if n, most := len(made.run.Request), c.server.limits.Request; n > most {
+		return made, tooLarge("the request of a run must have at most %d bytes as it is stored (got %d)", most, n)
 	}
 	done, err := c.server.queue.Create(c.Context(), made.run, queue.Rule(q.Multitask))
 	if err != nil {

@@ -161,60 +161,6 @@ func cancelRun(c *call) error {
 	return c.noContent()
 }
 
-// cancelRuns cancels runs of a thread: those with the ids, or those with the status.
-func cancelRuns(c *call) error {
-	var q struct {
-		ThreadID string   `json:"thread_id"`
-		IDs      []string `json:"run_ids"`
-		Status   string   `json:"status"`
-	}
-	if err := c.decode(&q); err != nil {
-		return err
-	}
-	action, ok := actions[c.URL.Query().Get("action")]
-	switch {
-	case !ok:
-		return invalid("action must be interrupt or rollback (got %.100q)", c.URL.Query().Get("action"))
-	case q.ThreadID == "":
-		return invalid("thread_id must be set")
-	case len(q.IDs) == 0 && !slices.Contains([]string{"pending", "running", "all"}, q.Status):
-		return invalid("run_ids must be set, or status must be pending, running or all (got %.100q)", q.Status)
-	}
-	id, err := checkID("thread_id", q.ThreadID)
-	if err != nil {
-		return err
-	}
-	filter, err := c.allow("threads", "update", id)
-	if err != nil {
-		return err
-	}
-	if _, err := c.server.visibleThread(c.Context(), id, filter); err != nil {
-		return err
-	}
-	runs, err := c.server.queue.List(c.Context(), id)
-	if err != nil {
-		return err
-	}
-	found := false
-	for _, r := range runs {
-		named := slices.Contains(q.IDs, r.ID)
-		if len(q.IDs) == 0 {
-			named = !r.Status.Ended() && (q.Status == "all" || q.Status == string(r.Status))
-		}
-		if !named {
-			continue
-		}
-		found = true
-		if err := c.server.cancel(c.Context(), r, action); err != nil {
-			return err
-		}
-	}
-	if !found {
-		return noRun()
-	}
-	return c.noContent()
-}
-
 // cancel cancels a run.
 func (s *Server) cancel(ctx context.Context, r queue.Run, action queue.Action) error {
 	if _, err := s.queue.Cancel(ctx, r.Thread, r.ID, action); err != nil && !errors.Is(err, queue.ErrNotFound) {

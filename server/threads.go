@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph/eventlog"
 	"github.com/weftrun/weft/server/wire"
 )
 
@@ -61,7 +62,7 @@ type threadRequest struct {
 
 func createThread(c *call) error {
 	var q threadRequest
-	if err := c.decode(&q); err != nil {
+	if err := c.decodeUpTo(&q, c.server.limits.Supersteps); err != nil {
 		return err
 	}
 	doNothing, err := checkIfExists(q.IfExists)
@@ -183,6 +184,9 @@ func (s *Server) removeThread(ctx context.Context, id string) error {
 		return err
 	}
 	if err := s.config.Store.Delete(ctx, id); err != nil {
+		return err
+	}
+	if err := (eventlog.Log{Bus: s.bus}).Delete(ctx, id); err != nil {
 		return err
 	}
 	return s.threads.delete(ctx, id)

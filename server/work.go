@@ -56,6 +56,7 @@ func (s *Server) Work(ctx context.Context, w Workers) {
 		}
 		s.webhooks.client.CloseIdleConnections()
 	})
+	wg.Go(func() { s.countRuns(ctx) })
 	for ctx.Err() == nil {
 		if _, err := s.sweep(ctx); err != nil && ctx.Err() == nil {
 			s.log().ErrorContext(ctx, "server: remove threads whose time has passed", "error", err)

@@ -49,6 +49,17 @@ func (e events) Append(ctx context.Context, name string, data []byte, keep int) 
 	})
 }
 
+const removeText = `WITH t AS (DELETE FROM {schema}.topics WHERE name = $1::bytea)
+	DELETE FROM {schema}.events WHERE topic = $1::bytea`
+
+// Remove implements topic.Table, in one round trip.
+func (e events) Remove(ctx context.Context, name string) error {
+	return e.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
+		_, err := conn.Exec(ctx, e.sql(removeText), e.mode, []byte(name))
+		return err
+	})
+}
+
 // Last implements topic.Table.
 func (e events) Last(ctx context.Context, names ...string) (last []uint64, err error) {
 	all := make([][]byte, len(names))

@@ -72,6 +72,17 @@ func (b *bus) Last(ctx context.Context, name string) (uint64, error) {
 	return events[0].Position, nil
 }
 
+// Delete implements topic.Bus.
+func (b *bus) Delete(ctx context.Context, name string) error {
+	if err := topic.CheckName(name); err != nil {
+		return err
+	}
+	if _, err := b.store.notify(ctx, b.key(name), "unlink", b.key(name)); err != nil {
+		return fmt.Errorf("topic %q: %w", name, err)
+	}
+	return nil
+}
+
 // Follow implements topic.Bus.
 func (b *bus) Follow(ctx context.Context, name string, after uint64) iter.Seq2[topic.Event, error] {
 	return func(yield func(topic.Event, error) bool) {

@@ -49,6 +49,17 @@ func (e events) Append(ctx context.Context, name string, data []byte, keep int) 
 	})
 }
 
+// Remove implements topic.Table.
+func (e events) Remove(ctx context.Context, name string) error {
+	return e.submit(ctx, func(w *writer) error {
+		err := w.run("DELETE FROM events WHERE topic = ?", []byte(name))
+		if err == nil {
+			err = w.run("DELETE FROM topics WHERE name = ?", []byte(name))
+		}
+		return err
+	})
+}
+
 // Last implements topic.Table.
 func (e events) Last(ctx context.Context, names ...string) ([]uint64, error) {
 	last := make([]uint64, len(names))

@@ -22,6 +22,9 @@ type Bus interface {
 	// Follow yields the events after a position as they are published, until ctx ends. More
 	// events follow a *MissedError; any other error is the last result.
 	Follow(ctx context.Context, name string, after uint64) iter.Seq2[Event, error]
+	// Delete removes a topic with its events. One of that name begins at position 1 again. Delete
+	// only a topic that nothing publishes to or follows any more.
+	Delete(ctx context.Context, name string) error
 }
 
 // Event is a published event.

@@ -62,6 +62,23 @@ func (l *Local) Last(ctx context.Context, name string) (uint64, error) {
 	return l.ring(name).last, nil
 }
 
+// Delete implements Bus.
+func (l *Local) Delete(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.rings[name]; r != nil {
+		close(r.more)
+		delete(l.rings, name)
+	}
+	return nil
+}
+
 // Follow implements Bus.
 func (l *Local) Follow(ctx context.Context, name string, after uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {

@@ -22,6 +22,8 @@ type Table interface {
 	// Read returns the stored events of a topic after a position in order: at most limit, and none
 	// after MaxPage bytes.
 	Read(ctx context.Context, name string, after uint64, limit int) ([]Event, error)
+	// Remove removes a topic with its events.
+	Remove(ctx context.Context, name string) error
 }
 
 // Polled is a Bus over a Table that several processes share. An event of this process reaches its
@@ -102,6 +104,14 @@ func (b *Polled) Last(ctx context.Context, name string) (uint64, error) {
 		return 0, err
 	}
 	return last[0], nil
+}
+
+// Delete implements Bus.
+func (b *Polled) Delete(ctx context.Context, name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	return b.table.Remove(ctx, name)
 }
 
 // Follow implements Bus.

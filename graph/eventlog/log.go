@@ -70,6 +70,11 @@ func Topic(thread string) string {
 	return name
 }
 
+// Delete removes the log of a thread, which must have no runs any more.
+func (l Log) Delete(ctx context.Context, thread string) error {
+	return l.Bus.Delete(ctx, Topic(thread))
+}
+
 // Last returns the position of the newest batch of a thread, 0 if there never was one.
 func (l Log) Last(ctx context.Context, thread string) (uint64, error) {
 	return l.Bus.Last(ctx, Topic(thread))

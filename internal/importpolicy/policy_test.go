@@ -101,7 +101,7 @@ var policies = []policy{
 	{name: "server/work", imports: []string{"checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "server/queue", "server/wire"}},
 	{name: "server/studio", imports: []string{"checkpoint", "graph", "internal/picture"}},
 	{name: "server", imports: []string{
-		"internal/values", "state", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph",
+		"internal/values", "state", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "graph/eventlog",
 		"server/wire", "server/queue", "server/studio", "server/work",
 	}, modules: []string{
 		"github.com/golang-jwt/jwt/v5", "github.com/google/uuid", "github.com/robfig/cron/v3", "github.com/tidwall/gjson",

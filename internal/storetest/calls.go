@@ -157,6 +157,7 @@ func memoryCalls(s memory.Store) []Call {
 func BusCalls(b topic.Bus) []Call {
 	return []Call{
 		{"Bus.Publish", func(ctx context.Context) error { return b.Publish(ctx, "topic", []byte("event")) }},
+		{"Bus.Delete", func(ctx context.Context) error { return b.Delete(ctx, "topic") }},
 		{"Bus.Last", func(ctx context.Context) error { _, err := b.Last(ctx, "topic"); return err }},
 	}
 }

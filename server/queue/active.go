@@ -55,3 +55,28 @@ func (q *Queue) Active(ctx context.Context) iter.Seq2[Run, error] {
 		}
 	}
 }
+
+// Load is how many runs have not ended.
+type Load struct {
+	Pending, Running int
+	Owners           map[string]int // pending and running, by Run.Owner
+}
+
+// Load counts the runs that have not ended, of all threads. It reads the line of each, so it is
+// not for each request.
+func (q *Queue) Load(ctx context.Context) (Load, error) {
+	l := Load{Owners: map[string]int{}}
+	for t, err := range q.lines(ctx) {
+		if err != nil {
+			return l, err
+		}
+		for _, e := range t.line.Runs {
+			if l.Owners[e.Owner]++; e.Fence != "" {
+				l.Running++
+			} else {
+				l.Pending++
+			}
+		}
+	}
+	return l, nil
+}

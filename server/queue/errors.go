@@ -15,6 +15,8 @@ var (
 	ErrExists = errors.New("queue: the run exists")
 	// ErrThreadBusy is returned by Create with the rule Reject for a thread with unfinished runs.
 	ErrThreadBusy = errors.New("queue: the thread has unfinished runs")
+	// ErrFull is returned by Create for a thread with as many unfinished runs as Config.Line.
+	ErrFull = errors.New("queue: the line of the thread is full")
 	// ErrRunning is returned by Delete for a run that a worker has claimed.
 	ErrRunning = errors.New("queue: the run is running")
 	// ErrLost is returned when the run of a Claim was taken over by another process.

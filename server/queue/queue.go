@@ -25,6 +25,8 @@ type Config struct {
 	Bus topic.Bus
 	// Lease is how long a thread stays leased when its process has died: 1.5 s if it is 0.
 	Lease time.Duration
+	// Line is how many unfinished runs a thread may have: 10,000 if it is 0.
+	Line int
 	// Attempts is how often a run is begun whose processes die: 3 if it is 0.
 	Attempts int
 	// Now is the clock; nil means time.Now.
@@ -52,7 +54,7 @@ func New(c Config) (*Queue, error) {
 	if !ok || c.Documents == nil {
 		return nil, fmt.Errorf("%w: Store must have leases and Documents must be set (got %T and %T)", ErrConfig, c.Store, c.Documents)
 	}
-	c.Lease, c.Attempts = cmp.Or(c.Lease, 1500*time.Millisecond), cmp.Or(c.Attempts, 3)
+	c.Lease, c.Attempts, c.Line = cmp.Or(c.Lease, 1500*time.Millisecond), cmp.Or(c.Attempts, 3), cmp.Or(c.Line, 10_000)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -94,8 +96,11 @@ func (q *Queue) Create(ctx context.Context, r Run, rule Rule) (Created, error) {
 				done.Cancelled = append(done.Cancelled, e.ID)
 			}
 		}
+		if len(t.line.Runs) >= q.config.Line {
+			return fmt.Errorf("%w: thread %.100q has %d unfinished runs", ErrFull, r.Thread, len(t.line.Runs))
+		}
 		r.Status, r.Created, r.Updated, r.Attempt = Pending, t.now, t.now, 0
-		t.line.Runs = append(t.line.Runs, entry{ID: r.ID, Due: r.Due})
+		t.line.Runs = append(t.line.Runs, entry{ID: r.ID, Owner: r.Owner, Due: r.Due})
 		t.set(r)
 		t.changes[len(t.changes)-1].If = new(uint64(0))
 		done.Run = r

@@ -11,6 +11,8 @@ type Run struct {
 	Thread string `json:"thread"`
 	// Request is what to run. The queue does not read it.
 	Request json.RawMessage `json:"request,omitempty"`
+	// Owner is who is counted as the creator of the run, see Queue.Load.
+	Owner string `json:"owner,omitempty"`
 	// Due is when the run may start; the zero time means at once.
 	Due time.Time `json:"due,omitzero"`
 
@@ -80,6 +82,7 @@ type line struct {
 // entry is an unfinished run in its line.
 type entry struct {
 	ID     string    `json:"id"`
+	Owner  string    `json:"owner,omitempty"`
 	Due    time.Time `json:"due,omitzero"`
 	Fence  string    `json:"fence,omitempty"`  // of the lease of its claim; "" while it is pending
 	Action Action    `json:"action,omitempty"` // how it is to be cancelled; "" if it is not

@@ -40,6 +40,7 @@ var Rules = []Rule{
 	{"a slow subscriber gets a MissedError", missed},
 	{"a position can be in the future", future},
 	{"data is copied", copies},
+	{"a topic can be removed", removed},
 	{"many publishers and subscribers", many},
 	{"names are checked", names},
 	{"an ended context ends all", ends},
@@ -206,6 +207,22 @@ func copies(t testing.TB, w World) {
 	want(t, "what is done to a slice before or after does not show", take(t, w.Other, "a", 0, 1), "1 mine")
 }
 
+func removed(t testing.TB, w World) {
+	publish(t, w.Bus, "a", "x", "y")
+	publish(t, w.Bus, "b", "z")
+	for range 2 { // the second time it is gone
+		if err := w.Other.Delete(t.Context(), "a"); err != nil {
+			t.Fatalf("delete: %v", err)
+		}
+	}
+	if n := last(t, w.Bus, "a"); n != 0 {
+		t.Errorf("rule: a removed topic has no events\n got: position %d, want 0", n)
+	}
+	publish(t, w.Bus, "a", "new")
+	want(t, "a topic of the same name begins again", take(t, w.Other, "a", 0, 1), "1 new")
+	want(t, "other topics stay", take(t, w.Other, "b", 0, 1), "1 z")
+}
+
 func many(t testing.TB, w World) {
 	const writers, each = 4, 10 // fewer than Keep
 	var wg sync.WaitGroup
@@ -245,6 +262,9 @@ func names(t testing.TB, w World) {
 		if _, err := w.Bus.Last(t.Context(), name); !errors.Is(err, topic.ErrName) {
 			t.Errorf("last of a name of %d bytes: got %v, want ErrName", len(name), err)
 		}
+		if err := w.Bus.Delete(t.Context(), name); !errors.Is(err, topic.ErrName) {
+			t.Errorf("delete a name of %d bytes: got %v, want ErrName", len(name), err)
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // a bus that takes the name waits for events
 		rounds := 0
 		for _, err := range w.Bus.Follow(ctx, name, 0) {
@@ -269,6 +289,9 @@ func ends(t testing.TB, w World) {
 	}
 	if _, err := w.Bus.Last(ctx, "a"); !errors.Is(err, context.Canceled) {
 		t.Errorf("last: got %v, want that the context ended", err)
+	}
+	if err := w.Bus.Delete(ctx, "a"); !errors.Is(err, context.Canceled) {
+		t.Errorf("delete: got %v, want that the context ended", err)
 	}
 	for e, err := range w.Bus.Follow(ctx, "a", 0) {
 		t.Errorf("rule: a context that ended yields nothing\n got: %v, %v", e, err)

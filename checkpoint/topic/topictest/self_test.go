@@ -19,6 +19,7 @@ func TestLocal(t *testing.T) {
 type faulty struct {
 	*topic.Local
 	publish func(b *topic.Local, ctx context.Context, name string, data []byte) error
+	remove  func(b *topic.Local, ctx context.Context, name string) error
 	last    func(b *topic.Local, ctx context.Context, name string) (uint64, error)
 	event   func(e *topic.Event, err *error)
 	after   func(after uint64) uint64
@@ -44,6 +45,13 @@ func (t faulty) Last(ctx context.Context, name string) (uint64, error) {
 		return t.last(t.Local, ctx, t.named(name))
 	}
 	return t.Local.Last(ctx, t.named(name))
+}
+
+func (t faulty) Delete(ctx context.Context, name string) error {
+	if t.remove != nil {
+		return t.remove(t.Local, ctx, t.named(name))
+	}
+	return t.Local.Delete(ctx, t.named(name))
 }
 
 func (t faulty) Follow(ctx context.Context, name string, after uint64) iter.Seq2[topic.Event, error] {
@@ -98,6 +106,7 @@ func TestSuite_CatchesBrokenBuses(t *testing.T) {
 		"ignores contexts": {faulty{publish: func(b *topic.Local, _ context.Context, name string, data []byte) error {
 			return b.Publish(context.Background(), name, data)
 		}}, []string{"an ended context"}},
+		"removes nothing": {faulty{remove: func(*topic.Local, context.Context, string) error { return nil }}, []string{"a topic can be removed"}},
 		"doubles what is published": {faulty{publish: func(b *topic.Local, ctx context.Context, name string, data []byte) error {
 			if err := b.Publish(ctx, name, data); err != nil {
 				return err
