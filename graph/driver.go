@@ -18,7 +18,7 @@ func (g untyped[S]) Plan(ctx context.Context, q PlanRequest) (Plan, error) {
 	}
 	q.Lease.ID, q.Lease.Fence = "", ""
 	if q.Lease.Policy != checkpoint.NoLease {
-		q.Lease.ID = leaseID(q.Thread, q.Run)
+		q.Lease.ID = LeaseID(q.Thread, q.Run)
 	}
 	o := RunOptions{Thread: q.Thread, Namespace: q.Namespace, At: q.At, If: q.If, OnOpenQuestions: q.OnOpenQuestions,
 		MaxSteps: q.MaxSteps, By: q.By, Via: q.Via, Metadata: q.Metadata, Lease: q.Lease}
@@ -50,7 +50,7 @@ func (g untyped[S]) Release(ctx context.Context, id StepID) error {
 	if !ok {
 		return nil
 	}
-	if err := leaser.Release(ctx, id.Thread, cmp.Or(id.Fence, leaseID(id.Thread, id.Run))); err != nil {
+	if err := leaser.Release(ctx, id.Thread, cmp.Or(id.Fence, LeaseID(id.Thread, id.Run))); err != nil {
 		return fmt.Errorf("graph %q: thread %q: releasing the lease: %w", g.Name(), id.Thread, err)
 	}
 	return nil
@@ -75,9 +75,10 @@ func (id StepID) options() RunOptions {
 	return o
 }
 
-// leaseID returns the id of the lease that a run has of its thread. Drivers may choose one id
-// for the runs of several threads: their leases differ.
-func leaseID(thread, run string) string { return longHash("lease", thread, run) }
+// LeaseID returns the id of the lease that a driven run has of its thread: the Fence of its steps,
+// unless it has no lease. Drivers may choose one id for the runs of several threads: their leases
+// differ.
+func LeaseID(thread, run string) string { return longHash("lease", thread, run) }
 
 // driveStep makes one call of a run that is driven from outside. It also returns the step, with the
 // fence of the lease that the run asked for.

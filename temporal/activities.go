@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -219,14 +220,18 @@ func rootRun(run string) string {
 
 // task runs a task.
 func (a *activities) task(ctx context.Context, q taskRequest) (*taskResult, error) {
-	thread := threadOf(activity.GetInfo(ctx).WorkflowExecution.ID, q.Graph)
+	info := activity.GetInfo(ctx)
+	if q.Graph == "" {
+		q.Graph, _, _ = strings.Cut(info.WorkflowExecution.ID, "/")
+	}
+	thread := threadOf(info.WorkflowExecution.ID, q.Graph)
 	g, err := a.graph(ctx, q.Graph, q.Step.Program)
 	if err != nil {
 		return nil, err
 	}
-	b := a.watch(ctx, thread, rootRun(q.Step.Run), int(activity.GetInfo(ctx).Attempt))
+	b := a.watch(ctx, thread, rootRun(q.Step.Run), int(info.Attempt))
 	defer b.close(false)
-	res, err := g.RunTask(graph.WithGrace(b.ctx, a.cfg.Grace), graph.TaskRequest{Step: q.Step.step(thread), Task: q.Task, Events: b.events(), Reader: eventlog.Reader()})
+	res, err := g.RunTask(graph.WithGrace(b.ctx, a.cfg.Grace), graph.TaskRequest{Step: q.Step.step(thread), Task: taskOf(info.ActivityID), Events: b.events(), Reader: eventlog.Reader()})
 	switch again := a.again(ctx, err); {
 	case err == nil:
 		return &taskResult{End: res.End}, nil

@@ -130,11 +130,11 @@ func (t *turn) runTasks(ctx workflow.Context, p *plan) (done bool) {
 			at[g]++
 			of[g]++
 			flying++
-			actx := t.activity(held, fmt.Sprintf("%d/%s/%d", p.Number, id, t.now.Driven+t.now.Attempt), group.Longest)
+			actx := t.activity(held, taskActivityID(p.Number, id, t.now.Driven+t.now.Attempt), group.Longest)
 			if group.Queue != "" {
 				actx = workflow.WithTaskQueue(actx, group.Queue)
 			}
-			request := taskRequest{Graph: t.in.Graph, Step: p.Step, Task: id, Attempt: t.now.Attempt}
+			request := taskRequest{Graph: shortGraph(t.in.Graph, t.in.Thread), Step: p.Step}
 			selector.AddFuture(workflow.ExecuteActivity(actx, taskActivity, request), func(f workflow.Future) {
 				of[g]--
 				flying--

@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -133,23 +134,41 @@ type job struct {
 
 // stepRef is a graph.StepID without the thread, in short.
 type stepRef struct {
-	Run        string        `json:"r"`
-	Fence      string        `json:"f,omitempty"`
-	Checkpoint uint64        `json:"c,omitempty"`
-	Program    string        `json:"p,omitempty"`
-	First      int           `json:"s,omitempty"`
-	MaxSteps   int           `json:"m,omitempty"`
-	Drains     bool          `json:"d,omitempty"`
-	TTL        time.Duration `json:"t,omitempty"`
+	Run string `json:"r"`
+	// Fence is "" for the lease of the run, and noFence for none.
+	Fence      string `json:"f,omitempty"`
+	Checkpoint uint64 `json:"c,omitempty"`
+	Program    string `json:"p,omitempty"`
+	First      int    `json:"s,omitempty"`
+	MaxSteps   int    `json:"m,omitempty"`
+	Drains     bool   `json:"d,omitempty"`
+	TTL        int64  `json:"l,omitempty"` // milliseconds
 }
 
+// noFence is the fence of a step without a lease.
+const noFence = "-"
+
 func refOf(id graph.StepID) stepRef {
-	return stepRef{id.Run, id.Fence, id.Checkpoint, id.Program, id.First, id.MaxSteps, id.Drains, id.TTL}
+	r := stepRef{id.Run, id.Fence, id.Checkpoint, id.Program, id.First, id.MaxSteps, id.Drains, id.TTL.Milliseconds()}
+	switch id.Fence {
+	case graph.LeaseID(id.Thread, id.Run):
+		r.Fence = ""
+	case "":
+		r.Fence = noFence
+	}
+	return r
 }
 
 func (r stepRef) step(thread string) graph.StepID {
-	return graph.StepID{Thread: thread, Run: r.Run, Fence: r.Fence, Checkpoint: r.Checkpoint, Program: r.Program,
-		First: r.First, MaxSteps: r.MaxSteps, Drains: r.Drains, TTL: r.TTL}
+	id := graph.StepID{Thread: thread, Run: r.Run, Fence: r.Fence, Checkpoint: r.Checkpoint, Program: r.Program,
+		First: r.First, MaxSteps: r.MaxSteps, Drains: r.Drains, TTL: time.Duration(r.TTL) * time.Millisecond}
+	switch r.Fence {
+	case "":
+		id.Fence = graph.LeaseID(thread, r.Run)
+	case noFence:
+		id.Fence = ""
+	}
+	return id
 }
 
 // end is how a run ended.
@@ -210,12 +229,31 @@ type tasks struct {
 	IDs      []string      `json:"ids"`
 }
 
-// taskRequest asks for a task.
+// taskRequest asks for a task. The id of the activity names it: see taskActivityID.
 type taskRequest struct {
-	Graph   string  `json:"g"`
-	Step    stepRef `json:"s"`
-	Task    string  `json:"t"`
-	Attempt int     `json:"a,omitempty"`
+	Graph string  `json:"g,omitempty"` // "" is the part of the workflow's id before its only slash
+	Step  stepRef `json:"s"`
+}
+
+// taskActivityID returns the id of the activity for a task. n counts the times that its step was
+// begun.
+func taskActivityID(step int, task string, n int) string { return fmt.Sprintf("%d/%s/%d", step, task, n) }
+
+// taskOf returns the task of an activity.
+func taskOf(id string) string {
+	parts := strings.Split(id, "/")
+	if len(parts) != 3 {
+		return ""
+	}
+	return parts[1]
+}
+
+// shortGraph returns the name of a graph for a taskRequest.
+func shortGraph(g, thread string) string {
+	if strings.Contains(g, "/") || strings.Contains(thread, "/") {
+		return g
+	}
+	return ""
 }
 
 // taskResult is how a task ended.

@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	sdk "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/temporal"
+)
+
+// looping returns a graph of one node that runs as many steps as most says.
+func looping(b *testing.B, name string, store checkpoint.Store, most int) graph.Untyped {
+	b.Helper()
+	g := graph.New[padded](name)
+	g.Node("add", graph.Router(func(_ context.Context, s *padded) (graph.Command, error) {
+		if s.N.Add(1); s.N.Get() >= most {
+			return graph.Goto(graph.End), nil
+		}
+		return graph.Goto("add"), nil
+	}, "add", graph.End))
+	g.Edge(graph.Start, "add")
+	c, err := g.Compile(graph.Config{Store: store, MaxSteps: most + 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return c.Untyped()
+}
+
+// working returns a client of a graph that a worker in this process runs.
+func working(b *testing.B, name string, store checkpoint.Store, most int, mode temporal.Mode) *temporal.Client {
+	b.Helper()
+	c, err := client.Dial(client.Options{HostPort: shared.Address, Namespace: shared.Namespace, Logger: quiet{}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(c.Close)
+	g := looping(b, name, store, most)
+	w, err := temporal.NewWorker(c, temporal.WorkerConfig{Graphs: []graph.Untyped{g}, Store: store, Queue: name})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := w.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(w.Stop)
+	runs, err := temporal.NewClient(c, g, temporal.ClientConfig{Store: store, Queue: name, Mode: mode, Heartbeat: 10 * time.Second, TaskTimeout: 10 * time.Second})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return runs
+}
+
+// runOf runs a thread to its end.
+func runOf(b *testing.B, runs *temporal.Client, thread string, steps int) {
+	res, err := runs.Invoke(b.Context(), json.RawMessage(`{}`), graph.RunOptions{Thread: thread})
+	if err != nil || res.Steps != steps {
+		b.Errorf("thread %s ended after %d steps with %v, want %d", thread, res.Steps, err, steps)
+	}
+}
+
+// BenchmarkSegments runs 32 threads of 200 steps at once, with the server, the worker, the client
+// and the store in this process.
+func BenchmarkSegments(b *testing.B) {
+	const steps, threads = 200, 32
+	runs := working(b, fmt.Sprint("segments", queues.Add(1)), new(checkpoint.Memory), steps, temporal.Segments)
+	runOf(b, runs, "first", steps)
+	b.ResetTimer()
+	for i := range b.N {
+		var wg sync.WaitGroup
+		for k := range threads {
+			wg.Go(func() { runOf(b, runs, fmt.Sprintf("t%d.%d", i, k), steps) })
+		}
+		wg.Wait()
+	}
+	b.ReportMetric(float64(b.N*threads*steps)/b.Elapsed().Seconds(), "supersteps/s")
+}
+
+// bare is a workflow with the activities of a run in nodes mode, and without Weft.
+func bare(ctx workflow.Context, steps int) error {
+	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: 2 * time.Second})
+	ordinary := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Hour, HeartbeatTimeout: 10 * time.Second,
+		RetryPolicy: &sdk.RetryPolicy{InitialInterval: 100 * time.Millisecond}})
+	for range steps {
+		if err := workflow.ExecuteActivity(ordinary, "bare.Task").Get(ctx, nil); err != nil {
+			return err
+		}
+		if err := workflow.ExecuteLocalActivity(local, "bare.Commit").Get(ctx, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// BenchmarkNodes compares threads in nodes mode with a workflow of the same activities that do
+// nothing. Each round runs 8 of either, of 50 steps.
+func BenchmarkNodes(b *testing.B) {
+	const steps, threads = 50, 8
+	name := fmt.Sprint("nodes", queues.Add(1))
+	runs := working(b, name, new(checkpoint.Memory), steps, temporal.Nodes)
+	c, err := client.Dial(client.Options{HostPort: shared.Address, Namespace: shared.Namespace, Logger: quiet{}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	w := worker.New(c, name+"-bare", worker.Options{})
+	w.RegisterWorkflowWithOptions(bare, workflow.RegisterOptions{Name: "bare"})
+	for _, activityName := range []string{"bare.Task", "bare.Commit"} {
+		w.RegisterActivityWithOptions(func(context.Context) error { return nil }, activity.RegisterOptions{Name: activityName})
+	}
+	if err := w.Start(); err != nil {
+		b.Fatal(err)
+	}
+	defer w.Stop()
+	together := func(do func(k int)) time.Duration {
+		began := time.Now()
+		var wg sync.WaitGroup
+		for k := range threads {
+			wg.Go(func() { do(k) })
+		}
+		wg.Wait()
+		return time.Since(began)
+	}
+	var ours, theirs time.Duration
+	round := func(i int) (nodes, plain time.Duration) {
+		nodes = together(func(k int) { runOf(b, runs, fmt.Sprintf("t%d.%d", i, k), steps) })
+		plain = together(func(k int) {
+			run, err := c.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{ID: fmt.Sprintf("%s/bare%d.%d", name, i, k), TaskQueue: name + "-bare"}, "bare", steps)
+			if err == nil {
+				err = run.Get(b.Context(), nil)
+			}
+			if err != nil {
+				b.Error(err)
+			}
+		})
+		return nodes, plain
+	}
+	round(-1)
+	b.ResetTimer()
+	for i := range b.N {
+		nodes, plain := round(i)
+		ours, theirs = ours+nodes, theirs+plain
+	}
+	per := float64(b.N * steps)
+	b.ReportMetric(ours.Seconds()*1000/per, "ms/superstep")
+	b.ReportMetric(theirs.Seconds()*1000/per, "bare-ms/superstep")
+	b.ReportMetric(float64(ours)/float64(theirs), "x-bare")
+}
