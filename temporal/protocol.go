@@ -237,7 +237,9 @@ type taskRequest struct {
 
 // taskActivityID returns the id of the activity for a task. n counts the times that its step was
 // begun.
-func taskActivityID(step int, task string, n int) string { return fmt.Sprintf("%d/%s/%d", step, task, n) }
+func taskActivityID(step int, task string, n int) string {
+	return fmt.Sprintf("%d/%s/%d", step, task, n)
+}
 
 // taskOf returns the task of an activity.
 func taskOf(id string) string {

@@ -66,14 +66,18 @@ func onEnvironment(t *testing.T, g graph.Untyped, w WorkerConfig, c ClientConfig
 }
 
 func TestNodes_LongRunsGoOnAsNewWorkflows(t *testing.T) {
-	store := new(checkpoint.Memory)
-	runs, e := onEnvironment(t, counting(t, store, 600, 0).Untyped(), WorkerConfig{Store: store}, ClientConfig{Mode: Nodes})
-	res, err := runs.Invoke(t.Context(), json.RawMessage(`{}`), graph.RunOptions{Thread: "t1"})
-	if err != nil || res.Status != graph.Done || res.Steps != 600 {
-		t.Fatalf("the run ended %q after %d steps with %v, want done after 600", res.Status, res.Steps, err)
+	steps := 10_000
+	if testing.Short() {
+		steps = 600
 	}
-	if e.moves != 2 {
-		t.Errorf("the workflow went on as a new one %d times, want 2", e.moves)
+	store := new(checkpoint.Memory)
+	runs, e := onEnvironment(t, counting(t, store, steps, 0).Untyped(), WorkerConfig{Store: store}, ClientConfig{Mode: Nodes})
+	res, err := runs.Invoke(t.Context(), json.RawMessage(`{}`), graph.RunOptions{Thread: "t1"})
+	if err != nil || res.Status != graph.Done || res.Steps != steps {
+		t.Fatalf("the run ended %q after %d steps with %v, want done after %d", res.Status, res.Steps, err, steps)
+	}
+	if want := steps / mostSteps; e.moves != want {
+		t.Errorf("the workflow went on as a new one %d times, want %d", e.moves, want)
 	}
 }
 

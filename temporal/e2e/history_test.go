@@ -62,12 +62,12 @@ func wide(t *testing.T, name string, store checkpoint.Store, steps, fan int) *gr
 	return g
 }
 
-// A superstep that is driven adds at most 2 KiB to the history, whatever the state. Each further task
-// adds at most 600 bytes. How many tasks of the workflow three results cause depends on when they
-// come: these events, of about 300 bytes each, are counted only where one result comes at a time.
+// A superstep that is driven adds at most 2 KiB to the history, whatever the state. How many tasks of
+// the workflow three results cause depends on when they come: these events, of about 300 bytes each,
+// are counted only where one result comes at a time.
 func TestNodes_HistoryOfAStepIsSmall(t *testing.T) {
 	const steps = 20
-	for _, tt := range []struct{ fan, pad, most int }{{1, 10, 2048}, {1, 3 << 20, 2048}, {3, 3 << 20, 2048 + 2*600}} {
+	for _, tt := range []struct{ fan, pad, most int }{{1, 10, 2048}, {1, 3 << 20, 2048}, {3, 3 << 20, 2048}} {
 		t.Run(fmt.Sprintf("fan %d, state %d", tt.fan, tt.pad), func(t *testing.T) {
 			name := fmt.Sprintf("wide-%d-%d", tt.fan, tt.pad)
 			store, c := new(checkpoint.Memory), dial(t)
@@ -103,6 +103,58 @@ func TestNodes_HistoryOfAStepIsSmall(t *testing.T) {
 				write(t, name, h)
 			}
 		})
+	}
+}
+
+// A run in segments adds as much to the history with a thousand steps as with one.
+func TestSegments_HistoryOfARunIsSmall(t *testing.T) {
+	const name, steps, most = "segments-ask", 1000, 12 << 10
+	store, c := new(checkpoint.Memory), dial(t)
+	b := graph.New[padded](name)
+	b.Node("add", graph.Router(func(ctx context.Context, s *padded) (graph.Command, error) {
+		if s.N.Get() == steps/2 {
+			if _, err := graph.Ask[bool](ctx, graph.Question{Prompt: "On?"}); err != nil {
+				return graph.Command{}, err
+			}
+		}
+		if s.N.Add(1); s.N.Get() == steps {
+			return graph.Goto(graph.End), nil
+		}
+		return graph.Goto("add"), nil
+	}, "add", graph.End))
+	b.Edge(graph.Start, "add")
+	typed, err := b.Compile(graph.Config{Store: store, MaxSteps: steps + 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := typed.Untyped()
+	w, err := temporal.NewWorker(c, temporal.WorkerConfig{Graphs: []graph.Untyped{g}, Store: store, Queue: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	runs, err := temporal.NewClient(c, g, temporal.ClientConfig{Store: store, Queue: name, Heartbeat: 10 * time.Second, TaskTimeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := runs.Invoke(t.Context(), json.RawMessage(`{}`), graph.RunOptions{Thread: "t"})
+	if err != nil || res.Status != graph.Interrupted {
+		t.Fatalf("the run ended %q with %v, want interrupted", res.Status, err)
+	}
+	if res, err = runs.Resume(t.Context(), graph.Answer(res.Interrupts[0].ID, true), graph.RunOptions{Thread: "t"}); err != nil || res.Status != graph.Done {
+		t.Fatalf("the run ended %q with %v, want done", res.Status, err)
+	}
+	h := history(t, c, name+"/t")
+	if size := proto.Size(h); size > most {
+		t.Errorf("%d steps and an answer have a history of %d bytes, want at most %d", steps, size, most)
+	} else {
+		t.Logf("%d events, %d bytes for %d steps and an answer", len(h.Events), size, steps)
+	}
+	if *record {
+		write(t, name, h)
 	}
 }
 

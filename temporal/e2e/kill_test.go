@@ -72,6 +72,7 @@ const (
 	workerQueue   = "WEFT_WORKER_QUEUE"
 	workerStore   = "WEFT_WORKER_STORE"
 	workerFile    = "WEFT_WORKER_FILE"
+	serverFile    = "WEFT_SERVER_FILE" // of a server process, with workerAddress
 )
 
 // beWorker makes this process a worker, if its environment says so.
@@ -79,7 +80,11 @@ func beWorker() (code int, is bool) {
 	if os.Getenv(workerAddress) == "" {
 		return 0, false
 	}
-	if err := work(context.Background()); err != nil {
+	do := work
+	if os.Getenv(serverFile) != "" {
+		do = serve
+	}
+	if err := do(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1, true
 	}
@@ -109,6 +114,17 @@ func work(ctx context.Context) error {
 	return w.Run(ctx)
 }
 
+// serve runs a server until this process is killed.
+func serve(ctx context.Context) error {
+	s, err := Start(Options{Address: os.Getenv(workerAddress), File: os.Getenv(serverFile)})
+	if err != nil {
+		return err
+	}
+	fmt.Println("serving")
+	<-ctx.Done()
+	return s.Stop()
+}
+
 // openStore opens a store of Redis, or a file of SQLite.
 func openStore(ctx context.Context, address string) (checkpoint.Store, func() error, error) {
 	if strings.HasPrefix(address, "redis:") {
@@ -125,8 +141,13 @@ func openStore(ctx context.Context, address string) (checkpoint.Store, func() er
 	return s, s.Close, nil
 }
 
-// startWorker starts a worker process. The caller must kill it.
+// startWorker starts a worker process of the shared server. The caller must kill it.
 func startWorker(t *testing.T, queue, store, file string) *exec.Cmd {
+	t.Helper()
+	return startWorkerAt(t, shared.Address, queue, store, file)
+}
+
+func startWorkerAt(t *testing.T, address, queue, store, file string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -134,7 +155,7 @@ func startWorker(t *testing.T, queue, store, file string) *exec.Cmd {
 	}
 	cmd := exec.Command(exe)
 	cmd.Stderr = os.Stderr
-	cmd.Env = append(os.Environ(), workerAddress+"="+shared.Address, workerQueue+"="+queue, workerStore+"="+store, workerFile+"="+file)
+	cmd.Env = append(os.Environ(), workerAddress+"="+address, workerQueue+"="+queue, workerStore+"="+store, workerFile+"="+file)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
