@@ -41,6 +41,13 @@
 //     times.
 //  8. An answer to an open question is checked when the run is created.
 //
+// # The protocol of threads
+//
+// Clients of the second version of LangGraph's protocol send commands to a thread, and subscribe to
+// its events. They use POST …/commands and POST …/stream/events, or a WebSocket on
+// GET …/stream/events. An event has the same number on every connection, so a client goes on after
+// the last one that it has. The events of all runs of a thread are also on GET …/stream.
+//
 // # What it does not do
 //
 // The server terminates no TLS, and has no sessions and no cookies.

@@ -74,28 +74,37 @@ func (c *call) history(q historyRequest) error {
 	if err != nil {
 		return err
 	}
-	limit, _, err := q.check(c.server.limits.Page)
+	list, err := c.states(t, q)
 	if err != nil {
 		return err
+	}
+	return c.answer(list)
+}
+
+// states returns the states of a thread that a request asks for, the newest first.
+func (c *call) states(t shownThread, q historyRequest) (list []json.RawMessage, err error) {
+	list = []json.RawMessage{}
+	limit, _, err := q.check(c.server.limits.Page)
+	if err != nil {
+		return nil, err
 	}
 	want, err := wanted(q.Metadata)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	text, err := q.before()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	list := []json.RawMessage{}
 	if !t.ran() {
-		return c.answer(list)
+		return list, nil
 	}
 	page, skip := checkpoint.Query{}, 0
 	var next *wire.Snapshot
 	if text != "" {
 		s, id, err := t.find(c.Context(), text)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if page.Before = s.Info.Checkpoint; id.Phase == 1 && wire.Phases(s.Info) == 2 {
 			page.Before, skip = s.Info.Checkpoint+1, 1 // phase 0 of the same commit
@@ -104,7 +113,7 @@ func (c *call) history(q historyRequest) error {
 		}
 	}
 	if err := t.load(c.Context()); err != nil {
-		return err
+		return nil, err
 	}
 	view := t.view(c.Context())
 	for s, err := range t.stored().States(c.Context(), page) {
@@ -112,7 +121,7 @@ func (c *call) history(q historyRequest) error {
 			break
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		now := wire.Snapshot{Info: s.CommitInfo, State: s.State}
 		if next != nil && !follows(next.Info, now.Info) {
@@ -120,7 +129,7 @@ func (c *call) history(q historyRequest) error {
 		}
 		states, err := view.States(now, next)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, state := range states[skip:] {
 			if !matchMetadata(state.Metadata, want, nil) || len(list) == limit {
@@ -128,7 +137,7 @@ func (c *call) history(q historyRequest) error {
 			}
 			data, err := encode(state)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			list = append(list, selectedState(data, q.Select))
 		}
@@ -137,5 +146,5 @@ func (c *call) history(q historyRequest) error {
 		}
 		skip, next = 0, &now
 	}
-	return c.answer(list)
+	return list, nil
 }

@@ -54,6 +54,12 @@ var routes = []route{
 	{http.MethodGet, "/threads/{thread_id}/history", false, getHistory},
 	{http.MethodPost, "/threads/{thread_id}/history", false, searchHistory},
 
+	{http.MethodPost, "/threads/{thread_id}/commands", false, postCommand},
+	{http.MethodPost, "/threads/{thread_id}/stream/events", false, waits(streamProtocol)},
+	{http.MethodPost, "/threads/{thread_id}/stream", false, waits(streamProtocol)},
+	{http.MethodGet, "/threads/{thread_id}/stream/events", true, waits(openSocket)},
+	{http.MethodGet, "/threads/{thread_id}/stream", false, waits(streamThread)},
+
 	{http.MethodPost, "/threads/{thread_id}/runs", false, createRun},
 	{http.MethodPost, "/threads/{thread_id}/runs/wait", false, waits(waitRun)},
 	{http.MethodPost, "/threads/{thread_id}/runs/stream", false, waits(streamRun)},

@@ -67,7 +67,16 @@ func joinStream(c *call) error {
 }
 
 // queryModes reads the stream modes of a query: repeated, with commas between, or a list in JSON.
-func queryModes(values []string) (modes []string, err error) {
+func queryModes(values []string) ([]string, error) {
+	modes, err := splitModes(values)
+	if err != nil {
+		return nil, err
+	}
+	return modes, wire.CheckModes(modes)
+}
+
+// splitModes reads names: repeated, with commas between, or a list in JSON.
+func splitModes(values []string) (modes []string, err error) {
 	for _, text := range values {
 		var list []string
 		if strings.HasPrefix(text, "[") {
@@ -79,7 +88,7 @@ func queryModes(values []string) (modes []string, err error) {
 		}
 		modes = append(modes, list...)
 	}
-	return modes, wire.CheckModes(modes)
+	return modes, nil
 }
 
 // streamOptions select the events of a stream.

@@ -75,6 +75,13 @@ func (s *eventStream) write(data []byte) {
 	s.timer.Reset(heartbeat)
 }
 
+// failed reports whether the client has gone.
+func (s *eventStream) failed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err != nil
+}
+
 // close ends the stream. No heartbeat is written after it.
 func (s *eventStream) close() {
 	s.mu.Lock()

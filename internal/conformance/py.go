@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server"
@@ -56,6 +57,9 @@ var search = message.Call{ID: "tc-1", Name: "search", Arguments: encoded(object{
 
 const found = "result for 'v3'"
 
+// askPause is how long the agent takes before it asks, as one with a model would.
+const askPause = 250 * time.Millisecond
+
 func addAgent(b *builder) {
 	in := graph.New[noted]("subgraph")
 	in.Node("sub", graph.Func(func(_ context.Context, s *noted) error {
@@ -80,6 +84,11 @@ func addAgent(b *builder) {
 		return nil, s.Messages.Add(said("ai-msg-2", "", search), message.Tool(message.ResultOf("tc-1", found)))
 	}))
 	g.Node("ask_human", reporting("ask_human", func(ctx context.Context, s *agentState) (any, error) {
+		// The readers of the client end when it sees the question on another connection. A run of
+		// no time at all would end before they have read its events.
+		if err := sleep(ctx, askPause); err != nil {
+			return nil, err
+		}
 		answer, err := graph.Ask[any](ctx, graph.Question{Data: "Are we good?"})
 		if err != nil {
 			return nil, err

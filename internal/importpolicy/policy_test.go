@@ -104,7 +104,7 @@ var policies = []policy{
 		"internal/values", "state", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "graph/eventlog",
 		"server/wire", "server/queue", "server/studio", "server/work",
 	}, modules: []string{
-		"github.com/golang-jwt/jwt/v5", "github.com/google/uuid", "github.com/robfig/cron/v3", "github.com/tidwall/gjson",
+		"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/google/uuid", "github.com/robfig/cron/v3", "github.com/tidwall/gjson",
 	}},
 	{name: "internal/conformance", imports: []string{
 		"state", "state/message", "checkpoint", "checkpoint/memory", "checkpoint/topic", "checkpoint/sqlite", "checkpoint/redis",

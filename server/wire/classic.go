@@ -20,6 +20,8 @@ const (
 	ModeDebug         = "debug"
 	ModeEvents        = "events"
 	ModeTools         = "tools"
+	// ModeNone shows the begin and the end of runs alone.
+	ModeNone = "none"
 )
 
 var classicModes = []string{
@@ -50,8 +52,10 @@ type ServerEvent struct {
 type ClassicOptions struct {
 	// Run is the id of the run; "" means the runs of all records, for a stream of a thread.
 	Run string
-	// Modes are the stream modes; none means values.
-	Modes []string
+	// Modes are the stream modes; none means values. RunModes adds those that each run was created
+	// with.
+	Modes    []string
+	RunModes bool
 	// Subgraphs shows all events of subgraphs, with their namespace in the name of the event.
 	Subgraphs bool
 	Dialect   Dialect
@@ -63,6 +67,7 @@ type ClassicOptions struct {
 // in order, from the first that the log has, also if After leaves out their events.
 type Classic struct {
 	o        ClassicOptions
+	set      []string // the modes that do not depend on a run
 	start    RunStart
 	run      string
 	own      *Classic                   // counts the events of a stream with the modes of the run; nil before its start
@@ -83,10 +88,10 @@ type partial struct {
 
 // NewClassic returns a projection.
 func NewClassic(o ClassicOptions) *Classic {
-	if len(o.Modes) == 0 {
+	if len(o.Modes) == 0 && !o.RunModes {
 		o.Modes = []string{ModeValues}
 	}
-	return &Classic{o: o, values: map[string]json.RawMessage{}, streamed: map[string]*partial{}, complete: map[string]bool{}}
+	return &Classic{o: o, set: o.Modes, values: map[string]json.RawMessage{}, streamed: map[string]*partial{}, complete: map[string]bool{}}
 }
 
 // sender collects the events of one record.

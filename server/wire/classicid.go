@@ -58,6 +58,9 @@ func (c *Classic) project(e Event) error {
 // begin prepares for the ids of a run.
 func (s *sender) begin(d *RunStart) {
 	c := s.c
+	if c.o.RunModes {
+		c.o.Modes, c.o.Subgraphs = append(slices.Clip(c.set), d.Modes...), d.Subgraphs
+	}
 	if c.counts || c.o.Run == "" {
 		return
 	}

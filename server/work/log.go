@@ -82,6 +82,39 @@ func (l Log) Follow(ctx context.Context, thread string, after uint64) iter.Seq2[
 	}
 }
 
+// Read returns the records that are in the log now.
+func (l Log) Read(ctx context.Context, thread string) (records []wire.Event, err error) {
+	last, err := eventlog.Log{Bus: l.Bus}.Last(ctx, thread)
+	if err != nil || last == 0 {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	p := &projector{ctx: ctx, log: l, thread: thread, runs: map[string]*loggedRun{}}
+	for b, err := range (eventlog.Log{Bus: l.Bus}).Follow(ctx, thread, 0) {
+		var missed *topic.MissedError
+		switch {
+		case errors.As(err, &missed) && (missed.Count == 0 || missed.From+missed.Count > last): // all of it has gone meanwhile
+			return records, nil
+		case errors.As(err, &missed):
+			continue
+		case err != nil:
+			return records, fmt.Errorf("work: the log of thread %.100q: %w", thread, err)
+		}
+		more, err := p.project(b)
+		if err != nil {
+			return records, fmt.Errorf("work: the log of thread %.100q: %w", thread, err)
+		}
+		if records = append(records, more...); b.Position >= last {
+			break
+		}
+	}
+	return records, nil
+}
+
+// readTime bounds Read.
+const readTime = 10 * time.Second
+
 // Last returns a Seq such that the records after it are those of events which are not in the log
 // yet; 0 if the log is empty.
 func (l Log) Last(ctx context.Context, thread string) (seq uint64, err error) {

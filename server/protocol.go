@@ -1,0 +1,146 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"github.com/weftrun/weft/checkpoint/topic"
+	"github.com/weftrun/weft/server/wire"
+)
+
+// streamProtocol answers with the events of a thread that the body selects: those in the log, and
+// those to come. It stays open between runs.
+func streamProtocol(c *call) error {
+	data, err := c.read(c.server.limits.Body)
+	if err != nil {
+		return err
+	}
+	t, err := c.protocolThread()
+	if err != nil {
+		return err
+	}
+	sub, err := wire.ReadSubscription(data)
+	if err != nil {
+		return err
+	}
+	s := c.openStream()
+	defer s.close()
+	protocol := wire.NewProtocol(sub)
+	err = c.follow(c.Context(), t.ThreadID, 0, func(e wire.Event) error {
+		events, err := protocol.Project(e)
+		for i := 0; i < len(events) && err == nil; i++ {
+			err = s.send(events[i].Method, strconv.FormatUint(events[i].Seq, 10), events[i].Data)
+		}
+		return err
+	})
+	return c.endOf(s, err)
+}
+
+// endOf ends a stream of a thread. err is that of the log, or of a client that has gone.
+func (c *call) endOf(s *eventStream, err error) error {
+	if err == nil || c.Context().Err() != nil || s.failed() {
+		return nil
+	}
+	c.server.log().ErrorContext(c.Context(), "server: the events of a thread", "request_id", c.id, "error", err)
+	return s.send("error", "", []byte(`{"error":"`+wire.NameLost+`","message":"the events of the thread are lost"}`))
+}
+
+// follow yields the records of a thread after a Seq until ctx ends. yield must not be called
+// again after it has returned an error.
+func (c *call) follow(ctx context.Context, threadID string, after uint64, yield func(wire.Event) error) error {
+	for e, err := range c.server.events().Follow(ctx, threadID, after) {
+		var missed *topic.MissedError
+		if errors.As(err, &missed) {
+			continue
+		}
+		if err == nil {
+			err = yield(e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The modes of the stream of a thread.
+const (
+	threadRuns      = "run_modes"
+	threadLifecycle = "lifecycle"
+	threadStates    = "state_update"
+)
+
+// threadModes reads the modes of the stream of a thread.
+func threadModes(values []string) (o wire.ClassicOptions, err error) {
+	modes, err := splitModes(values)
+	if err != nil {
+		return o, err
+	}
+	if len(modes) == 0 {
+		modes = []string{threadRuns}
+	}
+	for _, mode := range modes {
+		switch mode {
+		case threadRuns:
+			o.RunModes = true
+		case threadLifecycle:
+			o.Modes = append(o.Modes, wire.ModeNone)
+		case threadStates:
+			o.Modes = append(o.Modes, wire.ModeValues)
+		default:
+			return o, invalid("stream_mode must be %s, %s or %s (got %.100q)", threadRuns, threadLifecycle, threadStates, mode)
+		}
+	}
+	return o, nil
+}
+
+// streamThread answers with the events of all runs of a thread: after the id in Last-Event-ID, or
+// those to come.
+func streamThread(c *call) error {
+	o, err := threadModes(c.URL.Query()["stream_mode"])
+	if err != nil {
+		return err
+	}
+	t, err := c.thread("read")
+	if err != nil {
+		return err
+	}
+	o.Dialect, o.After = c.dialect, -1
+	seen := uint64(0)
+	if text := c.Header.Get("Last-Event-ID"); text != "" {
+		if o.After, err = wire.ParseEventID(text); err != nil {
+			return invalid("Last-Event-ID must be -1 or the id of an event (got %.100q)", text)
+		}
+	} else if seen, err = c.server.events().Last(c.Context(), t.ThreadID); err != nil {
+		return err
+	}
+	s := c.openStream()
+	defer s.close()
+	classic := wire.NewClassic(o)
+	err = c.follow(c.Context(), t.ThreadID, 0, func(e wire.Event) error {
+		events, err := classic.Project(e)
+		for i := 0; i < len(events) && err == nil && e.Seq > seen; i++ {
+			err = s.send(events[i].Name, strconv.FormatUint(events[i].ID, 10), events[i].Data)
+		}
+		return err
+	})
+	return c.endOf(s, err)
+}
+
+// subscribed is the result of a subscription.
+type subscribed struct {
+	ID       string `json:"subscription_id"`
+	Replayed int    `json:"replayed_events"`
+}
+
+// readFilter reads the parameters of a subscription.
+func readFilter(raw json.RawMessage) (wire.Subscription, error) {
+	sub, err := wire.ReadSubscription(raw)
+	var fault *wire.Error
+	if errors.As(err, &fault) {
+		return sub, badCommand(fault.Detail)
+	}
+	return sub, err
+}
