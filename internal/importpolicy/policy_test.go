@@ -133,7 +133,7 @@ var policies = []policy{
 	{name: "examples/...", imports: []string{
 		"weftcli", "state", "state/message", "state/agent", "capabilities", "capabilities/memory", "capabilities/model", "capabilities/model/openai",
 		"capabilities/tool", "checkpoint", "checkpoint/document", "conversation/session", "conversation/thread", "checkpoint/redis", "checkpoint/sqlite", "graph", "graph/workflow",
-		"nodes", "nodes/turn", "nodes/react", "nodes/pes", "examples/weather",
+		"nodes", "nodes/turn", "server", "nodes/react", "nodes/pes", "examples/weather",
 	}},
 }
 
