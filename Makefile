@@ -1,6 +1,6 @@
 # make test runs the tests, make check all that CI runs. Each target is one script or one command.
 
-.PHONY: test check fmt fuzz bench work
+.PHONY: test check fmt fuzz bench bars work
 
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
@@ -19,6 +19,9 @@ fuzz: ## every fuzz target for FUZZTIME
 
 bench: ## every benchmark, no tests
 	@go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+
+bars: ## the suites of other projects against package server; MIRROR has clones, STORES are stores
+	@MIRROR="$(MIRROR)" .ci/bars $(STORES)
 
 work: ## a workspace of all modules for an editor; CI does not use it
 	@go work init . ./bench
