@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,11 +13,13 @@ import (
 // howToRun are the flags of the verbs that run a graph.
 type howToRun struct {
 	durability string
+	trace      string
 	whenBusy
 }
 
 func (h *howToRun) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&h.durability, "durability", "sync", "when steps are stored: sync, async or exit")
+	cmd.Flags().StringVar(&h.trace, "trace", "", "a FILE for the times of all tasks, which ui.perfetto.dev and chrome://tracing show")
 	h.whenBusy.flags(cmd)
 }
 
@@ -28,6 +31,13 @@ func (s *session) options(h howToRun) (o graph.RunOptions, err error) {
 	o = graph.RunOptions{Thread: s.thread, Hold: true, Metadata: s.metadata()}
 	if o.Lease, err = h.hold(); err != nil {
 		return o, err
+	}
+	if s.trace = h.trace; s.trace != "" { // before anything runs
+		f, err := os.OpenFile(s.trace, os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			return o, reports.Usage("name a file that can be written", "--trace: %w", err)
+		}
+		_ = f.Close()
 	}
 	var names []string
 	for _, d := range durabilities {

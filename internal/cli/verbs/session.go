@@ -29,6 +29,7 @@ type session struct {
 	store  checkpoint.Store
 	thread string
 	graph  declared
+	trace  string // the file for the trace of the run; "" for none
 }
 
 // inspect returns the newest checkpoint of the thread. found is false if the thread does not exist.

@@ -3,7 +3,9 @@ package verbs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -42,7 +44,15 @@ func (s *session) follow(live *graph.Handle[json.RawMessage]) {
 	if reports.DrawsLines(v) {
 		defer s.signals.OnKill(end)()
 	}
-	events := live.Join(graph.Reader{Modes: v.Modes()})
+	modes, traced := v.Modes(), graph.Mode(0)
+	trace := func(graph.Event) {}
+	if s.trace != "" {
+		var closeTrace func()
+		trace, closeTrace = s.openTrace()
+		defer closeTrace()
+		traced = reports.TraceModes
+	}
+	events := live.Join(graph.Reader{Modes: modes | traced})
 	defer s.signals.OnFirst(func() {
 		live.Drain(terminal.ErrSignal.Error())
 		v.Say(s.Name + ": finishing the step; one more signal stops at once")
@@ -51,8 +61,25 @@ func (s *session) follow(live *graph.Handle[json.RawMessage]) {
 		if err != nil {
 			return
 		}
-		if !reports.IsHidden(ev) {
+		trace(ev)
+		if ev.Mode&modes != 0 && !reports.IsHidden(ev) {
 			v.Event(ev)
+		}
+	}
+}
+
+// openTrace returns a function that adds an event to the trace, and one that ends it. A file that
+// cannot be written is a note, since the run goes on.
+func (s *session) openTrace() (event func(graph.Event), end func()) {
+	f, err := os.Create(s.trace)
+	if err != nil {
+		s.Note("there is no trace: %v", err)
+		return func(graph.Event) {}, func() {}
+	}
+	t := reports.NewTrace(f, s.graph.Name(), s.thread)
+	return t.Event, func() {
+		if err := errors.Join(t.Close(), f.Close()); err != nil {
+			s.Note("the trace is not complete: %v", err)
 		}
 	}
 }
