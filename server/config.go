@@ -56,7 +56,7 @@ type Config struct {
 	Webhooks Webhooks
 	// Studio serves pages below /studio/ that show graphs and threads in a browser. A browser sends
 	// the key or the token of its user as the password of basic authentication.
-	Studio bool
+	Studio Studio
 	// AllowTruncate enables POST /internal/truncate for clients on this machine.
 	AllowTruncate bool
 	// Version is answered by GET /info.
@@ -67,6 +67,15 @@ type Config struct {
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
+
+// Studio is what the pages of the studio may do.
+type Studio string
+
+const (
+	StudioOff  Studio = ""     // there are no pages
+	StudioRead Studio = "read" // they only show
+	StudioOn   Studio = "on"   // they also answer questions
+)
 
 // Webhooks are the settings of the requests that report the ends of runs.
 type Webhooks struct {

@@ -159,7 +159,7 @@ func (s *Server) handlers() http.Handler {
 		mux.Handle(r.method+" "+r.path, s.handlerOf(r))
 	}
 	var pages http.Handler // other origins must not read them, so they are before CORS
-	if s.config.Studio {
+	if s.config.Studio != StudioOff {
 		pages = s.studioHandler()
 	}
 	own := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

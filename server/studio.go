@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -16,14 +17,14 @@ const studioBase = "/studio"
 
 // studioHandler returns the handler of the studio's pages.
 func (s *Server) studioHandler() http.Handler {
-	pages := studio.New(studio.Config{Base: studioBase, Open: s.openStudio, Fault: func(err error) (int, string) {
+	pages := studio.New(studio.Config{Base: studioBase, ReadOnly: s.config.Studio == StudioRead, Open: s.openStudio, Fault: func(err error) (int, string) {
 		f, hidden := faultOf(err)
 		if hidden {
 			s.log().Error("server: a page of the studio failed", "error", err)
 		}
 		return f.HTTPStatus(wire.Python), f.Detail
 	}})
-	return s.handlerOf(route{method: http.MethodGet, path: studioBase + "/", open: true, handle: func(c *call) error {
+	return s.handlerOf(route{method: "any", path: studioBase + "/", open: true, handle: func(c *call) error {
 		pages.ServeHTTP(c.w, c.Request)
 		return nil
 	}})
@@ -77,6 +78,29 @@ func (s studioSource) Threads(ctx context.Context, q studio.Query) (page []studi
 		page = append(page, s.thread(t))
 	}
 	return page, total, err
+}
+
+// Answer implements studio.Source. It creates a run, as a client does with command.resume.
+func (s studioSource) Answer(ctx context.Context, t studio.Thread, question string, answer json.RawMessage) error {
+	r, found, err := s.c.server.threads.get(ctx, t.ID)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return noThread(t.ID)
+	}
+	resume, err := encode(map[string]json.RawMessage{question: answer})
+	if err != nil {
+		return err
+	}
+	command, err := encode(map[string]json.RawMessage{"resume": resume})
+	if err != nil {
+		return err
+	}
+	s.c.SetPathValue("thread_id", t.ID)
+	_, assistantID := s.c.graphOfThread(r.record)
+	_, err = s.c.enqueue(runRequest{AssistantID: assistantID, Command: command, Multitask: "reject"})
+	return err
 }
 
 // Count implements studio.Source.

@@ -3,9 +3,12 @@ package server_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/server"
@@ -40,7 +43,7 @@ func wantPage(t *testing.T, w *httptest.ResponseRecorder, status int, wants ...s
 func TestStudio_ShowsARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, stop := startChains(t, &checkpoint.Memory{}, nil, func(c *server.Config) {
-			c.Studio, c.CORS = true, server.CORS{Origins: []string{"*"}}
+			c.Studio, c.CORS = server.StudioOn, server.CORS{Origins: []string{"*"}}
 		})
 		defer stop()
 		c := newClient(t, s)
@@ -63,7 +66,7 @@ func TestStudio_ShowsCallersTheirOwnThreads(t *testing.T) {
 	keys.Add("ada", "a-key")
 	keys.Add("bob", "b-key")
 	s := newServer(t, &checkpoint.Memory{}, func(c *server.Config) {
-		c.Studio, c.Auth = true, server.Auth{Authenticate: keys.Authenticate, Rules: server.Owners}
+		c.Studio, c.Auth = server.StudioOn, server.Auth{Authenticate: keys.Authenticate, Rules: server.Owners}
 	})
 	r, w := httptest.NewRequest(http.MethodPost, "/threads", strings.NewReader(`{"thread_id":"00000000-0000-4000-8000-000000000001"}`)), httptest.NewRecorder()
 	r.Header.Set("X-Api-Key", "a-key")
@@ -85,6 +88,48 @@ func TestStudio_ShowsCallersTheirOwnThreads(t *testing.T) {
 	wantPage(t, studioPage(s, "/studio/threads/"+id, "b-key"), 404, "!no checkpoint yet")
 	wantPage(t, studioPage(s, "/studio/threads/"+id+"/state.json", "b-key"), 404)
 	wantPage(t, studioPage(s, "/studio/graphs", "a-key"), 200, "agent")
+}
+
+// send sends a form of the studio; site is the Sec-Fetch-Site of the browser.
+func sendForm(h http.Handler, path, site string, form url.Values) *httptest.ResponseRecorder {
+	r, w := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode())), httptest.NewRecorder()
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", site)
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestStudio_AnswersAQuestion(t *testing.T) {
+	for _, mode := range []server.Studio{server.StudioOn, server.StudioRead} {
+		synctest.Test(t, func(t *testing.T) {
+			s, stop := startChains(t, &checkpoint.Memory{}, nil, func(c *server.Config) { c.Studio = mode })
+			defer stop()
+			c := newClient(t, s)
+			c.do(step{request: "POST /threads", status: 200, save: "t=thread_id"})
+			c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"asks","input":{}}`, status: 200})
+			path := "/studio/threads/" + c.saved["t"]
+			inbox := studioPage(s, "/studio/inbox", "")
+			wantPage(t, inbox, 200, "<b>ask</b>", c.saved["t"])
+			if form := strings.Contains(inbox.Body.String(), `action="`+path+`/answer"`); form != (mode == server.StudioOn) {
+				t.Errorf("%s: the question has a form: %v", mode, form)
+			}
+			open := c.do(step{request: "GET /threads/{t}/state", status: 200})
+			form := url.Values{"question": {gjson.Get(open.Body.String(), "interrupts.0.id").String()}, "answer": {`"yes"`}}
+			wantPage(t, sendForm(s, path+"/answer", "cross-site", form), map[server.Studio]int{server.StudioOn: 403, server.StudioRead: 405}[mode])
+			w := sendForm(s, path+"/answer", "same-origin", form)
+			if mode == server.StudioRead {
+				wantPage(t, w, 405)
+				return
+			}
+			if wantPage(t, w, 303); w.Header().Get("Location") != path {
+				t.Errorf("the answer leads to %q", w.Header().Get("Location"))
+			}
+			synctest.Wait()
+			wantPage(t, studioPage(s, path, ""), 200, "status-idle", "ask, ran once", "publish, ran once", "!/answer")
+			wantPage(t, sendForm(s, path+"/answer", "same-origin", form), 409, "is not open any more")
+			wantPage(t, studioPage(s, "/studio/inbox", ""), 200, "No thread waits for a person")
+		})
+	}
 }
 
 func TestStudio_IsOffByDefault(t *testing.T) {

@@ -19,6 +19,8 @@ var files embed.FS
 type Config struct {
 	// Base is the path below which the pages are, such as /studio.
 	Base string
+	// ReadOnly shows no forms that change something, and refuses to take them.
+	ReadOnly bool
 	// Open returns the source for the caller of a request.
 	Open func(r *http.Request) (Source, error)
 	// Fault returns the status and the text of an error for the caller, and whether it is to be
@@ -32,6 +34,7 @@ type Handler struct {
 	mux     *http.ServeMux
 	pages   *template.Template
 	layouts picture.Cache
+	origins http.CrossOriginProtection
 	style   []byte
 	hash    string // of the style sheet, in its path
 }
@@ -49,6 +52,7 @@ func New(c Config) *Handler {
 	h.hash = hex.EncodeToString(sum[:6])
 	h.pages = template.Must(template.New("").Funcs(h.functions()).ParseFS(files, "pages/*.html"))
 	for pattern, show := range map[string]func(*request) (view, error){
+		"/inbox":        listQuestions,
 		"/graphs":       listGraphs,
 		"/graphs/{id}":  showGraph,
 		"/threads":      listThreads,
@@ -58,6 +62,9 @@ func New(c Config) *Handler {
 	}
 	h.mux.HandleFunc("GET "+h.config.Base+"/threads/{id}/state.json", h.state)
 	h.mux.HandleFunc("GET "+h.config.Base+"/web/"+h.hash+"/studio.css", h.styleSheet)
+	if !c.ReadOnly {
+		h.mux.HandleFunc("POST "+h.config.Base+"/threads/{id}/answer", h.answer)
+	}
 	for _, root := range []string{"", "/{$}"} {
 		h.mux.Handle("GET "+h.config.Base+root, http.RedirectHandler(h.config.Base+"/graphs", http.StatusSeeOther))
 	}
@@ -79,7 +86,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, pattern := h.mux.Handler(r); pattern == "" {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			header.Set("Allow", "GET, HEAD")
-			h.problem(w, http.StatusMethodNotAllowed, "the studio only reads")
+			h.problem(w, http.StatusMethodNotAllowed, "this page only reads")
 			return
 		}
 		h.problem(w, http.StatusNotFound, "there is no such page")
@@ -94,6 +101,7 @@ type request struct {
 	source Source
 	base   string
 	cache  *picture.Cache
+	write  bool // the caller may change something
 }
 
 // view is what a template shows.
@@ -109,7 +117,7 @@ func (h *Handler) page(show func(*request) (view, error)) http.HandlerFunc {
 		source, err := h.config.Open(r)
 		if err == nil {
 			var v view
-			if v, err = show(&request{r, source, h.config.Base, &h.layouts}); err == nil {
+			if v, err = show(&request{r, source, h.config.Base, &h.layouts, !h.config.ReadOnly}); err == nil {
 				h.write(w, http.StatusOK, v)
 				return
 			}

@@ -24,6 +24,7 @@ import (
 type memory struct {
 	graphs  []studio.Graph
 	threads []studio.Thread
+	answers []string
 }
 
 var (
@@ -51,6 +52,11 @@ func (m *memory) Thread(_ context.Context, id string) (studio.Thread, error) {
 		}
 	}
 	return studio.Thread{}, errNone
+}
+
+func (m *memory) Answer(_ context.Context, t studio.Thread, question string, answer json.RawMessage) error {
+	m.answers = append(m.answers, t.ID+" "+question+" "+string(answer))
+	return nil
 }
 
 func (m *memory) Count(context.Context) (map[string]map[string]int, error) {
@@ -186,7 +192,7 @@ func TestThread_AtTheNewestCheckpoint(t *testing.T) {
 		"interrupted", "check, router, ran 2 times", "read, graph, ran 2 times", `id="node:read:page"`, "waits for a person: Is &lt;b&gt;it&lt;/b&gt; right?",
 		"too few facts", "weft-timeline", "<summary>list of 2</summary>", "<code>&#34;&lt;i&gt;why&lt;/i&gt;&#34;</code>", "checkpoint 5 of 5",
 		`<a rel="prev" href="/studio/threads/t%201?at=4">`, "!rel=\"next\"", "weft state &#39;t 1&#39; --at 5", "/studio/threads/t%201/state.json?at=5", "!<script", "!<i>why",
-		"Changes since checkpoint 4", "No field differs", "<b>check</b> → <b>&lt;script&gt;", "<p>Is &lt;b&gt;it&lt;/b&gt; right?</p>")
+		"Changes since checkpoint 4", "No field differs", "<b>check</b> → <b>&lt;script&gt;", `<p class="prompt">Is &lt;b&gt;it&lt;/b&gt; right?</p>`)
 }
 
 func TestThread_Changes(t *testing.T) {
@@ -233,7 +239,7 @@ func TestState_AsAFile(t *testing.T) {
 }
 
 var (
-	link     = regexp.MustCompile(`(?:href|action)="([^"]*)"`)
+	link     = regexp.MustCompile(`(?:href|method="get" action)="([^"]*)"`)
 	pictures = regexp.MustCompile(`(?s)<svg .*?</svg>`)
 	outside  = regexp.MustCompile(`(?i)(src|href|action|data|poster)="([a-z]+:)?//|url\(|@import|<(script|iframe|object|img|style)\b| (style|on[a-z]+)="`)
 )
@@ -302,7 +308,7 @@ func TestHandler_OtherAnswers(t *testing.T) {
 	holds(t, get(t, h, "/studio/odd"), 404, "there is no such page")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/studio/graphs", nil))
-	holds(t, w, 405, "the studio only reads")
+	holds(t, w, 405, "this page only reads")
 	r := httptest.NewRequest(http.MethodGet, "/studio/graphs", nil)
 	r.Header.Set("X-Who", "unknown")
 	w = httptest.NewRecorder()

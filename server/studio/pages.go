@@ -189,6 +189,7 @@ type threadPage struct {
 	StateLink         string
 	Rows              []picture.Row
 	Older             string // a link, or ""
+	Questions         []question
 	Command           string // of the command line
 }
 
@@ -220,6 +221,9 @@ func showThread(r *request) (view, error) {
 	}
 	if err := p.history(r); err != nil {
 		return view{}, err
+	}
+	for _, in := range p.Commit.Interrupts {
+		p.Questions = append(p.Questions, questionOf(t, in, r.write && p.At == p.Newest))
 	}
 	p.Command = fmt.Sprintf("weft state %s --at %d", quoted(t.ID), p.At)
 	return v, p.show(r, turn)

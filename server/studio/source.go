@@ -2,6 +2,7 @@ package studio
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -16,6 +17,9 @@ type Source interface {
 	Threads(ctx context.Context, q Query) (page []Thread, total int, err error)
 	// Thread returns a thread by its id.
 	Thread(ctx context.Context, id string) (Thread, error)
+	// Answer starts a run of the thread that goes on with an answer to an open question. It fails
+	// if the answer is refused, or the thread has another run.
+	Answer(ctx context.Context, t Thread, question string, answer json.RawMessage) error
 	// Count returns the number of threads by graph and by status.
 	Count(ctx context.Context) (map[string]map[string]int, error)
 }

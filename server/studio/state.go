@@ -99,7 +99,7 @@ func (h *Handler) state(w http.ResponseWriter, req *http.Request) {
 		h.fail(w, err)
 		return
 	}
-	r := &request{req, source, h.config.Base, &h.layouts}
+	r := &request{req, source, h.config.Base, &h.layouts, false}
 	at, err := r.number("at", anyNumber)
 	if err != nil {
 		h.fail(w, err)

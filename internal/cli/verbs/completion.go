@@ -62,6 +62,8 @@ func (a *app) completed(root *cobra.Command) {
 		"resume":   {"durability": {"sync", "async", "exit"}},
 		"validate": {"format": verdictForms},
 		"graph":    {"format": drawings},
+		"serve":    {"studio": studios},
+		"dev":      {"studio": studios},
 		"new":      {"template": templateNames()},
 	} {
 		cmd, _, err := root.Find([]string{verb})

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,6 +31,12 @@ const (
 	secretVariable   = "WEFT_WEBHOOK_SECRET" // signs webhooks
 )
 
+// studioOff is the value of --studio without pages.
+const studioOff = "off"
+
+// studios are the values of --studio.
+var studios = []string{string(server.StudioOn), string(server.StudioRead), studioOff}
+
 // serveFlags are the flags of serve, dev and worker.
 type serveFlags struct {
 	listen          string // "" does not listen
@@ -39,7 +46,7 @@ type serveFlags struct {
 	webhookHosts    []string
 	privateWebhooks bool
 	truncate        bool
-	studio          bool
+	studio          string
 	workers         server.Workers
 	log             string
 	reload          bool
@@ -64,7 +71,8 @@ func (f *serveFlags) listenFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.auth.Audience, "auth-audience", "", "the audience that a token must have")
 	cmd.Flags().BoolVar(&f.insecure, "insecure", false, "listen to other machines without --auth")
 	cmd.Flags().StringArrayVar(&f.hosts, "host", nil, "NAME under which this machine may be called without --auth; repeatable (default names of this machine)")
-	cmd.Flags().BoolVar(&f.studio, "studio", f.studio, "serve pages below /studio/ that show graphs and threads in a browser")
+	cmd.Flags().StringVar(&f.studio, "studio", cmp.Or(f.studio, studioOff), "pages below /studio/ for a browser: on, read (they change nothing) or off")
+	cmd.Flags().Lookup("studio").NoOptDefVal = string(server.StudioOn)
 	cmd.Flags().BoolVar(&f.truncate, "allow-truncate", false, "let clients on this machine remove all threads, for tests")
 }
 
@@ -89,7 +97,7 @@ process, or when this one is started again. The second stops at once.`,
 }
 
 func (a *app) devVerb() *cobra.Command {
-	f := serveFlags{reload: true, studio: true}
+	f := serveFlags{reload: true, studio: string(server.StudioOn)}
 	cmd := &cobra.Command{
 		Use:   "dev [FILE|DIR|NAME...]",
 		Short: "Serve graphs during development: files are read again when they change",
@@ -134,6 +142,9 @@ func (f *serveFlags) check() error {
 	if f.listen == "" {
 		return nil
 	}
+	if !slices.Contains(studios, f.studio) {
+		return reports.Usage("use one of "+strings.Join(studios, ", "), "there is no studio %q", f.studio)
+	}
 	switch _, _, err := net.SplitHostPort(f.listen); {
 	case err != nil:
 		return reports.Usage("write --listen "+defaultListen, "--listen must be HOST:PORT (got %q)", f.listen)
@@ -159,7 +170,7 @@ func (f *serveFlags) checkCallers(auth server.Auth) error {
 // config returns the settings of the server.
 func (f *serveFlags) config(store checkpoint.Store) (c server.Config, err error) {
 	c = server.Config{
-		Store: store, AllowTruncate: f.truncate, Studio: f.studio, Version: version(), CORS: server.CORS{Origins: f.origins, PrivateNetwork: f.reload},
+		Store: store, AllowTruncate: f.truncate, Studio: server.Studio(strings.TrimPrefix(f.studio, studioOff)), Version: version(), CORS: server.CORS{Origins: f.origins, PrivateNetwork: f.reload},
 		Webhooks: server.Webhooks{Outbound: server.Outbound{Hosts: f.webhookHosts, AllowPrivate: f.privateWebhooks}, Secret: []byte(os.Getenv(secretVariable))},
 	}
 	if f.auth.From != "" {
@@ -226,7 +237,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, args []string) error {
 			Guard: serve.Guard{Loopback: c.Auth.Authenticate == nil && !f.insecure, Hosts: f.hosts},
 			Ready: func(url string) {
 				pages := ""
-				if c.Studio && url != "" {
+				if c.Studio != server.StudioOff && url != "" {
 					pages = url + "/studio/"
 				}
 				a.ready(url, pages, srv)

@@ -276,6 +276,7 @@ func TestServe_Refuses(t *testing.T) {
 		want string
 	}{
 		{[]string{"serve", "w.yaml", "--listen", "0.0.0.0:0"}, "no caller would be authenticated"},
+		{[]string{"serve", "w.yaml", "--studio=all"}, "there is no studio \"all\""},
 		{[]string{"serve", "w.yaml", "--listen", ":0"}, "no caller would be authenticated"},
 		{[]string{"dev", "w.yaml", "--listen", "192.0.2.1:0"}, "no caller would be authenticated"},
 		{[]string{"serve", "w.yaml", "--listen", "2024"}, "--listen must be HOST:PORT"},

@@ -1,0 +1,193 @@
+package studio
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+// maxAnswer is how many bytes the form of an answer has at most.
+const maxAnswer = 1 << 20
+
+// question is an open question with its form.
+type question struct {
+	graph.Interrupt
+	Thread  string
+	GraphID string
+	Data    field    // what the question is about; Text is "" without data
+	Args    string   // of the action, to be edited
+	Form    string   // "decision", "yesno", "choice", "number", "text" or "json"; "" without a form
+	Choices []string // of a "choice", as JSON
+}
+
+// May reports whether a decision answers the question.
+func (q question) May(decision string) bool {
+	return q.Action != nil && slices.Contains(q.Action.Allow, graph.DecisionType(decision))
+}
+
+// questionOf returns an open question; write is false if it is only shown.
+func questionOf(t Thread, in graph.Interrupt, write bool) question {
+	q := question{Interrupt: in, Thread: t.ID, GraphID: t.GraphID}
+	if len(in.Data) > 0 {
+		q.Data = fieldOf("", in.Data)
+	}
+	if in.Action != nil && len(in.Action.Args) > 0 {
+		q.Args = indented(in.Action.Args)
+	}
+	if write && in.Kind == "question" && t.GraphID != "" {
+		q.Form, q.Choices = formOf(in)
+	}
+	return q
+}
+
+// formOf returns the form for the answer of a question.
+func formOf(in graph.Interrupt) (form string, choices []string) {
+	if in.Action != nil {
+		return "decision", nil
+	}
+	var schema struct {
+		Type any               `json:"type"`
+		Enum []json.RawMessage `json:"enum"`
+	}
+	_ = json.Unmarshal(in.Schema, &schema) // without a schema any JSON is an answer
+	switch {
+	case len(schema.Enum) > 0:
+		for _, v := range schema.Enum {
+			choices = append(choices, string(v))
+		}
+		return "choice", choices
+	case schema.Type == "boolean":
+		return "yesno", nil
+	case schema.Type == "string":
+		return "text", nil
+	case schema.Type == "number" || schema.Type == "integer":
+		return "number", nil
+	}
+	return "json", nil
+}
+
+func indented(data json.RawMessage) string {
+	f := fieldOf("", data)
+	return f.Text
+}
+
+// answerOf reads the answer from a form that questionOf has described.
+func answerOf(in graph.Interrupt, form url.Values) (json.RawMessage, error) {
+	kind, _ := formOf(in)
+	value := strings.TrimSpace(form.Get("answer"))
+	switch {
+	case kind == "decision":
+		return decisionOf(form)
+	case kind == "text":
+		return json.Marshal(form.Get("answer"))
+	case !json.Valid([]byte(value)):
+		return nil, &requestError{http.StatusUnprocessableEntity, fmt.Sprintf("the answer must be JSON (got %.100q)", value)}
+	}
+	return json.RawMessage(value), nil
+}
+
+// decisionOf reads the answer to an approval.
+func decisionOf(form url.Values) (json.RawMessage, error) {
+	d := graph.Decision{Type: graph.DecisionType(form.Get("decision")), Message: form.Get("message")}
+	if d.Type == graph.DecisionEdit {
+		args := strings.TrimSpace(form.Get("args"))
+		if !json.Valid([]byte(args)) {
+			return nil, &requestError{http.StatusUnprocessableEntity, fmt.Sprintf("the arguments must be JSON (got %.100q)", args)}
+		}
+		d.Args = json.RawMessage(args)
+	}
+	if d.Type == graph.DecisionApprove || d.Type == graph.DecisionEdit {
+		d.Message = ""
+	}
+	return json.Marshal(d)
+}
+
+// inboxPage is the list of the open questions.
+type inboxPage struct {
+	Questions []question
+	Waiting   int    // threads
+	Older     string // a link, or ""
+}
+
+func listQuestions(r *request) (view, error) {
+	offset, err := r.number("offset", 1<<31)
+	if err != nil {
+		return view{}, err
+	}
+	threads, total, err := r.source.Threads(r.Context(), Query{Status: "interrupted", Offset: int(offset), Limit: threadsPage})
+	if err != nil {
+		return view{}, err
+	}
+	p := inboxPage{Waiting: total}
+	for _, t := range threads {
+		open, err := questions(r, t)
+		if err != nil {
+			return view{}, err
+		}
+		p.Questions = append(p.Questions, open...)
+	}
+	if int(offset)+len(threads) < total {
+		p.Older = r.link("/inbox", "offset", fmt.Sprint(int(offset)+threadsPage))
+	}
+	return view{"inbox.html", "Inbox", p}, nil
+}
+
+// questions returns the open questions of a thread.
+func questions(r *request, t Thread) (open []question, err error) {
+	head, err := graph.Inspect(r.Context(), t.Store, checkpoint.Key{Thread: t.ID})
+	if errors.Is(err, graph.ErrUnknownThread) {
+		return nil, nil
+	}
+	for _, in := range head.Interrupts {
+		open = append(open, questionOf(t, in, r.write))
+	}
+	return open, err
+}
+
+// answer takes the form of a question, and starts the run that goes on with the answer.
+func (h *Handler) answer(w http.ResponseWriter, req *http.Request) {
+	if err := h.take(w, req); err != nil {
+		h.fail(w, err)
+		return
+	}
+	http.Redirect(w, req, h.config.Base+"/threads/"+url.PathEscape(req.PathValue("id")), http.StatusSeeOther)
+}
+
+func (h *Handler) take(w http.ResponseWriter, req *http.Request) error {
+	if err := h.origins.Check(req); err != nil {
+		return &requestError{http.StatusForbidden, "the form must come from a page of the studio"}
+	}
+	source, err := h.config.Open(req)
+	if err != nil {
+		return err
+	}
+	req.Body = http.MaxBytesReader(w, req.Body, maxAnswer)
+	if err := req.ParseForm(); err != nil {
+		return &requestError{http.StatusBadRequest, "the form cannot be read: " + err.Error()}
+	}
+	t, err := source.Thread(req.Context(), req.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	head, err := graph.Inspect(req.Context(), t.Store, checkpoint.Key{Thread: t.ID})
+	if err != nil && !errors.Is(err, graph.ErrUnknownThread) {
+		return err
+	}
+	id := req.PostForm.Get("question")
+	i := slices.IndexFunc(head.Interrupts, func(in graph.Interrupt) bool { return in.ID == id && in.Kind == "question" })
+	if i < 0 {
+		return &requestError{http.StatusConflict, "the question is not open any more: it was answered, or the thread went on"}
+	}
+	value, err := answerOf(head.Interrupts[i], req.PostForm)
+	if err != nil {
+		return err
+	}
+	return source.Answer(req.Context(), t, id, value)
+}

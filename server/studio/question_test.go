@@ -1,0 +1,85 @@
+package studio
+
+import (
+	"encoding/json"
+	"html/template"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// approval is a question that asks to approve an action.
+func approval(allow ...graph.DecisionType) graph.Interrupt {
+	return graph.Interrupt{ID: "q", Node: "refund", Kind: "question", Action: &graph.Action{Name: "refund", Args: json.RawMessage(`{"amount":3}`), Allow: allow}}
+}
+
+func withSchema(schema string) graph.Interrupt {
+	return graph.Interrupt{ID: "q", Node: "ask", Kind: "question", Schema: json.RawMessage(schema)}
+}
+
+func TestAnswers_OfForms(t *testing.T) {
+	all := approval(graph.DecisionApprove, graph.DecisionEdit, graph.DecisionReject, graph.DecisionRespond)
+	for _, c := range []struct {
+		name, form string
+		in         graph.Interrupt
+		sent       url.Values
+		want       string // "" for an error
+	}{
+		{"approve", "decision", all, url.Values{"decision": {"approve"}, "args": {"{"}, "message": {"m"}}, `{"type":"approve"}`},
+		{"edit", "decision", all, url.Values{"decision": {"edit"}, "args": {` {"amount":4} `}}, `{"type":"edit","args":{"amount":4}}`},
+		{"edit of no JSON", "decision", all, url.Values{"decision": {"edit"}, "args": {"{"}}, ""},
+		{"reject", "decision", all, url.Values{"decision": {"reject"}, "message": {"too much"}}, `{"type":"reject","message":"too much"}`},
+		{"respond", "decision", all, url.Values{"decision": {"respond"}, "message": {"later"}}, `{"type":"respond","message":"later"}`},
+		{"yes", "yesno", withSchema(`{"type":"boolean"}`), url.Values{"answer": {"true"}}, "true"},
+		{"number", "number", withSchema(`{"type":"integer"}`), url.Values{"answer": {"12"}}, "12"},
+		{"no number", "number", withSchema(`{"type":"number"}`), url.Values{"answer": {"x"}}, ""},
+		{"text", "text", withSchema(`{"type":"string"}`), url.Values{"answer": {" \"a\" "}}, `" \"a\" "`},
+		{"choice", "choice", withSchema(`{"enum":["a",2]}`), url.Values{"answer": {`"a"`}}, `"a"`},
+		{"object", "json", withSchema(`{"type":"object"}`), url.Values{"answer": {`{"a":1}`}}, `{"a":1}`},
+		{"several types", "json", withSchema(`{"type":["string","null"]}`), url.Values{"answer": {"null"}}, "null"},
+		{"without a schema", "json", graph.Interrupt{Kind: "question"}, url.Values{"answer": {""}}, ""},
+	} {
+		if form, _ := formOf(c.in); form != c.form {
+			t.Errorf("%s: got the form %s, want %s", c.name, form, c.form)
+		}
+		got, err := answerOf(c.in, c.sent)
+		if string(got) != c.want || (err == nil) == (c.want == "") {
+			t.Errorf("%s: got %s, %v; want %q", c.name, got, err, c.want)
+		}
+		if err == nil && c.want != "" {
+			if err := c.in.Accepts(got); err != nil {
+				t.Errorf("%s: the answer is refused: %v", c.name, err)
+			}
+		}
+	}
+}
+
+func TestQuestion_Forms(t *testing.T) {
+	h := New(Config{Base: "/studio"})
+	render := func(in graph.Interrupt, write bool) string {
+		var b strings.Builder
+		if err := template.Must(h.pages.Clone()).ExecuteTemplate(&b, "question", questionOf(Thread{ID: "t", GraphID: "g"}, in, write)); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	whole := render(approval(graph.DecisionApprove, graph.DecisionEdit, graph.DecisionReject), true)
+	for _, want := range []string{`value="approve"`, `value="edit"`, `value="reject"`, `name="message"`, `{&#34;amount&#34;:3}</textarea>`, `value="q"`} {
+		if !strings.Contains(whole, want) {
+			t.Errorf("the form has no %s:\n%s", want, whole)
+		}
+	}
+	if plain := render(approval(graph.DecisionApprove), true); strings.Contains(plain, "textarea") || !strings.Contains(plain, "<pre") {
+		t.Errorf("the form lets the arguments be edited:\n%s", plain)
+	}
+	if choices := render(withSchema(`{"enum":["a","b"]}`), true); strings.Count(choices, "<button") != 2 {
+		t.Errorf("got the choices\n%s", choices)
+	}
+	for _, in := range []graph.Interrupt{{Node: "n", Kind: "before"}, approval(graph.DecisionApprove)} {
+		if shown := render(in, in.Kind == "before"); strings.Contains(shown, "<form") {
+			t.Errorf("a pause, or a question that is only shown, has a form:\n%s", shown)
+		}
+	}
+}
