@@ -121,6 +121,8 @@ func (c *client) do(s step) *httptest.ResponseRecorder {
 	if w.Code != s.status {
 		c.t.Fatalf("%s %s: status %d, want %d: %s", s.request, s.body, w.Code, s.status, body)
 	}
+	method, path, _ := strings.Cut(c.expand(s.request), " ")
+	checkDocumented(c.t, method, path, w)
 	for line := range strings.Lines(s.want) {
 		path, want, _ := strings.Cut(strings.TrimSpace(c.expand(line)), "=")
 		got := body

@@ -1,0 +1,148 @@
+package server
+
+import (
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// openAPI has what the document at /openapi.json does not take from the routes.
+//
+//go:embed openapi.json
+var openAPI []byte
+
+// The answers of endpoints that are not JSON, in place of the name of a schema.
+const (
+	noAnswer    = ""
+	textAnswer  = "text/plain"
+	eventAnswer = "text/event-stream"
+)
+
+// operations are what endpoints answer, by method and path: the name of a schema, and the statuses
+// of failures beside those that follow from the path. An endpoint that is not here has no schema.
+var operations = map[string]struct {
+	answer   string
+	failures []int
+}{
+	"GET /ok": {"Status", []int{422, 503}}, "GET /info": {"Info", nil}, "GET /metrics": {textAnswer, nil}, "GET /openapi.json": {"Object", nil},
+
+	"POST /assistants": {"Assistant", []int{404, 409}}, "POST /assistants/search": {"Assistants", nil}, "POST /assistants/count": {"Number", nil},
+	"GET /assistants/{assistant_id}": {"Assistant", nil}, "PATCH /assistants/{assistant_id}": {"Assistant", nil}, "DELETE /assistants/{assistant_id}": {"IDs", nil},
+	"GET /assistants/{assistant_id}/graph": {"Drawing", nil}, "GET /assistants/{assistant_id}/schemas": {"Object", nil},
+	"POST /assistants/{assistant_id}/versions": {"Assistants", nil}, "POST /assistants/{assistant_id}/latest": {"Assistant", nil},
+
+	"POST /threads": {"Thread", []int{409}}, "POST /threads/search": {"Threads", nil}, "POST /threads/count": {"Number", nil}, "POST /threads/prune": {"Pruned", nil},
+	"GET /threads/{thread_id}": {"Thread", nil}, "PATCH /threads/{thread_id}": {"Thread", nil}, "DELETE /threads/{thread_id}": {noAnswer, nil},
+	"POST /threads/{thread_id}/copy": {"Thread", []int{409}}, "GET /threads/{thread_id}/storage": {"Object", nil},
+	"GET /threads/{thread_id}/state": {"State", nil}, "GET /threads/{thread_id}/state/{checkpoint_id}": {"State", nil}, "POST /threads/{thread_id}/state/checkpoint": {"State", nil},
+	"POST /threads/{thread_id}/state": {"Updated", []int{409}}, "PATCH /threads/{thread_id}/state": {"Updated", []int{409}},
+	"GET /threads/{thread_id}/history": {"States", nil}, "POST /threads/{thread_id}/history": {"States", nil},
+	"POST /threads/{thread_id}/commands": {"Reply", nil}, "POST /threads/{thread_id}/stream/events": {eventAnswer, []int{429}},
+	"GET /threads/{thread_id}/stream": {eventAnswer, []int{429}},
+
+	"POST /threads/{thread_id}/runs": {"Run", []int{409, 429}}, "POST /threads/{thread_id}/runs/wait": {"Any", []int{409, 429}},
+	"POST /threads/{thread_id}/runs/stream": {eventAnswer, []int{409, 429}}, "GET /threads/{thread_id}/runs": {"Runs", nil},
+	"GET /threads/{thread_id}/runs/{run_id}": {"Run", nil}, "DELETE /threads/{thread_id}/runs/{run_id}": {noAnswer, []int{409}},
+	"GET /threads/{thread_id}/runs/{run_id}/join": {"Any", []int{429}}, "GET /threads/{thread_id}/runs/{run_id}/stream": {eventAnswer, []int{429}},
+	"POST /threads/{thread_id}/runs/{run_id}/cancel": {noAnswer, nil},
+	"POST /runs": {"Run", []int{404, 429}}, "POST /runs/batch": {"Runs", []int{404, 429}}, "POST /runs/cancel": {noAnswer, []int{404}},
+	"POST /runs/wait": {"Any", []int{404, 429}}, "POST /runs/stream": {eventAnswer, []int{404, 429}}, "POST /runs/{run_id}/cancel": {noAnswer, nil},
+
+	"POST /threads/{thread_id}/runs/crons": {"Cron", nil}, "POST /runs/crons": {"Cron", []int{404}}, "POST /runs/crons/search": {"Crons", nil},
+	"POST /runs/crons/count": {"Number", nil}, "PATCH /runs/crons/{cron_id}": {"Cron", nil}, "DELETE /runs/crons/{cron_id}": {noAnswer, nil},
+
+	"PUT /store/items": {noAnswer, []int{400}}, "GET /store/items": {"Item", []int{400, 422}}, "DELETE /store/items": {noAnswer, []int{400}},
+	"POST /store/items/search": {"Items", nil}, "POST /store/namespaces": {"Namespaces", nil},
+}
+
+// failureSchemas are the schemas of failures that are no Error, by method, path and status.
+var failureSchemas = map[string]string{
+	"GET /ok 503": "Status", "POST /threads/{thread_id}/commands 400": "Reply",
+}
+
+// failures returns the statuses of failures of a route, in order.
+func (r route) failures(beside []int) []int {
+	all := slices.Clone(beside)
+	if !r.open {
+		all = append(all, http.StatusUnauthorized, http.StatusForbidden, http.StatusServiceUnavailable)
+	}
+	if strings.Contains(r.path, "{") {
+		all = append(all, http.StatusNotFound, http.StatusUnprocessableEntity)
+	}
+	if r.method != http.MethodGet {
+		all = append(all, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// operation describes a route.
+func (r route) operation() map[string]any {
+	op, known := operations[r.method+" "+r.path]
+	content := func(mediaType, schema string) map[string]any {
+		return map[string]any{mediaType: map[string]any{"schema": map[string]any{"$ref": "#/components/schemas/" + schema}}}
+	}
+	done := map[string]any{"description": "done"}
+	switch {
+	case !known, op.answer == noAnswer:
+	case strings.Contains(op.answer, "/"):
+		done["content"] = map[string]any{op.answer: map[string]any{}}
+	default:
+		done["content"] = content("application/json", op.answer)
+	}
+	answers := map[string]any{"2XX": done}
+	for _, status := range r.failures(op.failures) {
+		text := strconv.Itoa(status)
+		schema := cmp.Or(failureSchemas[r.method+" "+r.path+" "+text], "Error")
+		answers[text] = map[string]any{"description": http.StatusText(status), "content": content("application/json", schema)}
+	}
+	parameters := []any{}
+	for part := range strings.SplitSeq(r.path, "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			parameters = append(parameters, map[string]any{
+				"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": map[string]any{"type": "string"},
+			})
+		}
+	}
+	described := map[string]any{"responses": answers, "parameters": parameters}
+	if !r.open {
+		described["security"] = []any{map[string]any{"key": []string{}}, map[string]any{"bearer": []string{}}, map[string]any{}}
+	}
+	if r.method != http.MethodGet && r.method != http.MethodDelete {
+		described["requestBody"] = map[string]any{"content": content("application/json", "Any")}
+	}
+	return described
+}
+
+// describe returns the document of the routes.
+func describe(version string) ([]byte, error) {
+	var d struct {
+		OpenAPI    string                    `json:"openapi"`
+		Info       map[string]string         `json:"info"`
+		Paths      map[string]map[string]any `json:"paths"`
+		Components json.RawMessage           `json:"components"`
+	}
+	if err := json.Unmarshal(openAPI, &d); err != nil {
+		return nil, err
+	}
+	d.Info["version"], d.Paths = version, map[string]map[string]any{}
+	for _, r := range append(slices.Clip(routes), route{method: http.MethodGet, path: "/openapi.json", open: true}) {
+		if d.Paths[r.path] == nil {
+			d.Paths[r.path] = map[string]any{}
+		}
+		d.Paths[r.path][strings.ToLower(r.method)] = r.operation()
+	}
+	return encode(d)
+}
+
+func getDocument(c *call) error {
+	data, err := describe(c.server.config.Version)
+	if err != nil {
+		return err
+	}
+	return c.write(http.StatusOK, "application/json", data)
+}
