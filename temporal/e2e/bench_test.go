@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -76,6 +77,7 @@ func BenchmarkSegments(b *testing.B) {
 	runs := working(b, fmt.Sprint("segments", queues.Add(1)), new(checkpoint.Memory), steps, temporal.Segments)
 	runOf(b, runs, "first", steps)
 	b.ResetTimer()
+	used := processorTime(b)
 	for i := range b.N {
 		var wg sync.WaitGroup
 		for k := range threads {
@@ -84,6 +86,17 @@ func BenchmarkSegments(b *testing.B) {
 		wg.Wait()
 	}
 	b.ReportMetric(float64(b.N*threads*steps)/b.Elapsed().Seconds(), "supersteps/s")
+	b.ReportMetric((processorTime(b)-used).Seconds()*1000/float64(b.N*threads), "cpu-ms/run")
+}
+
+// processorTime returns the processor time of this process.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // bare is a workflow with the activities of a run in nodes mode, and without Weft.

@@ -1,0 +1,218 @@
+package temporal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	sdk "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// serve sets the handlers of updates, signals and queries.
+func (t *turn) serve(ctx workflow.Context) error {
+	status := func() (TurnStatus, error) { return t.status(), nil }
+	return errors.Join(
+		workflow.SetUpdateHandlerWithOptions(ctx, runUpdate, t.onRun, workflow.UpdateHandlerOptions{Description: "Run what a client has planned."}),
+		workflow.SetUpdateHandlerWithOptions(ctx, awaitUpdate, t.onAwait, workflow.UpdateHandlerOptions{
+			Validator: t.checkAwait, Description: "Wait for the end of a run."}),
+		workflow.SetUpdateHandlerWithOptions(ctx, AnswerUpdate, t.onAnswer, workflow.UpdateHandlerOptions{
+			Validator: t.checkAnswer, Description: "Answer an open question."}),
+		workflow.SetUpdateHandlerWithOptions(ctx, EditUpdate, t.onEdit, workflow.UpdateHandlerOptions{
+			Validator: t.checkEdit, Description: "Write fields of the thread."}),
+		workflow.SetQueryHandler(ctx, StatusQuery, status),
+		workflow.SetQueryHandler(ctx, stopQuery, func() (stopReply, error) { return t.stop, nil }),
+		t.listen(ctx),
+	)
+}
+
+// listen receives the signals, and the cancellation of the workflow.
+func (t *turn) listen(ctx workflow.Context) error {
+	signals := func(name string, kind stopKind) {
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			c := workflow.GetSignalChannel(ctx, name)
+			for {
+				var q StopRequest
+				if !c.Receive(ctx, &q) {
+					return
+				}
+				t.onStop(q, kind)
+			}
+		})
+	}
+	signals(DrainSignal, stopDrain)
+	signals(CancelSignal, stopCancel)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		ctx.Done().Receive(ctx, nil)
+		t.onStop(StopRequest{Reason: "the workflow was cancelled"}, stopCancel)
+	})
+	return nil
+}
+
+// onStop asks the run to stop.
+func (t *turn) onStop(q StopRequest, kind stopKind) {
+	for i, j := range t.jobs {
+		if q.Run == j.Step.Run { // it has not begun
+			t.jobs = slices.Delete(t.jobs, i, i+1)
+			t.ends[q.Run] = &end{Run: q.Run, Status: graph.Pending, Drained: q.Reason}
+			return
+		}
+	}
+	if t.now != nil && (q.Run == "" || q.Run == t.now.Step.Run) {
+		t.ask(stopReply{kind, cut(q.Reason)})
+	}
+}
+
+// ask asks the run under way to stop, unless it is asked for more.
+func (t *turn) ask(r stopReply) {
+	order := []stopKind{"", stopEdit, stopDrain, stopCancel}
+	if slices.Index(order, r.Kind) <= slices.Index(order, t.stop.Kind) {
+		return
+	}
+	t.stop = r
+	if t.halt != nil {
+		t.halt()
+	}
+	if t.abort != nil && r.Kind == stopCancel {
+		t.abort()
+	}
+}
+
+// onRun takes a job, and waits for its end.
+func (t *turn) onRun(ctx workflow.Context, j job) (*end, error) {
+	t.updates++
+	run := j.Step.Run
+	isNew := t.ends[run] == nil && (t.now == nil || t.now.Step.Run != run) && !slices.ContainsFunc(t.jobs, func(o job) bool { return o.Step.Run == run })
+	if isNew {
+		t.jobs = append(t.jobs, j)
+		if t.now != nil { // the job has the thread's lease
+			t.ask(stopReply{stopCancel, "another run has taken the thread over"})
+		}
+	}
+	return t.await(ctx, run)
+}
+
+func (t *turn) onAwait(ctx workflow.Context, run string) (*end, error) {
+	t.updates++
+	return t.await(ctx, run)
+}
+
+func (t *turn) checkAwait(run string) error {
+	if t.ends[run] == nil && (t.now == nil || t.now.Step.Run != run) && !slices.ContainsFunc(t.jobs, func(o job) bool { return o.Step.Run == run }) {
+		return fmt.Errorf("run must be one of this turn (got %q)", run)
+	}
+	return nil
+}
+
+// await waits until a run has ended, or the turn moves.
+func (t *turn) await(ctx workflow.Context, run string) (*end, error) {
+	if err := workflow.Await(ctx, func() bool { return t.moving || t.ends[run] != nil }); err != nil {
+		return nil, err
+	}
+	if e := t.ends[run]; e != nil {
+		return e, nil
+	}
+	return &end{Run: run, Moved: true}, nil
+}
+
+// checkAnswer refuses answers to questions that are not open, and of the wrong type.
+func (t *turn) checkAnswer(q AnswerRequest) error {
+	if t.now != nil || len(t.jobs) > 0 || t.last == nil || t.last.Status != graph.Interrupted {
+		return errors.New("the turn must wait for answers")
+	}
+	open := t.last.Questions
+	i := slices.IndexFunc(open, func(o question) bool { return o.ID == q.ID })
+	switch {
+	case i < 0 && len(open) < mostQuestions:
+		return fmt.Errorf("id must be that of an open question (got %.100q)", q.ID)
+	case !json.Valid(q.Value):
+		return fmt.Errorf("value must be JSON (got %.100q)", q.Value)
+	case i >= 0 && !hasType(q.Value, open[i].Type):
+		return fmt.Errorf("value must be of type %s (got %.100s)", open[i].Type, q.Value)
+	}
+	return nil
+}
+
+// hasType reports whether a JSON value has a type of JSON Schema.
+func hasType(value json.RawMessage, want string) bool {
+	value = bytes.TrimSpace(value)
+	switch want {
+	case "boolean":
+		return value[0] == 't' || value[0] == 'f'
+	case "string":
+		return value[0] == '"'
+	case "object":
+		return value[0] == '{'
+	case "array":
+		return value[0] == '['
+	case "number", "integer":
+		return value[0] == '-' || value[0] >= '0' && value[0] <= '9'
+	case "null":
+		return value[0] == 'n'
+	}
+	return true
+}
+
+// onAnswer stores an answer, and goes on with the turn.
+func (t *turn) onAnswer(ctx workflow.Context, q AnswerRequest) (*end, error) {
+	t.updates++
+	var run string
+	if err := workflow.SideEffect(ctx, func(workflow.Context) any { return newRun() }).Get(&run); err != nil {
+		return nil, err
+	}
+	given := graph.Answer(q.ID, q.Value)
+	var p plan
+	request := planRequest{Graph: t.in.Graph, Step: stepRef{Run: run}, Answers: &given, By: q.By}
+	if err := workflow.ExecuteActivity(t.activity(ctx, "answer/"+run, 0), planActivity, request).Get(ctx, &p); err != nil {
+		return nil, err
+	}
+	if p.End != nil {
+		if p.End.Failure != nil {
+			return nil, sdk.NewNonRetryableApplicationError(p.End.Failure.Message, "answer", nil)
+		}
+		p.End.Run = run
+		t.last, t.ends[run] = p.End, p.End
+		return p.End, nil
+	}
+	t.jobs = append(t.jobs, job{Step: p.Step, Turn: p.Turn})
+	return &end{Run: run, Status: graph.Pending, Moved: true}, nil
+}
+
+func (t *turn) checkEdit(q EditRequest) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(q.Fields, &fields); err != nil || len(fields) == 0 {
+		return fmt.Errorf("fields must be an object with at least one field (got %.100q)", q.Fields)
+	}
+	if t.moving {
+		return errors.New("the turn must not be ending; send the edit again")
+	}
+	return nil
+}
+
+// onEdit writes fields between two steps.
+func (t *turn) onEdit(ctx workflow.Context, q EditRequest) (*editResult, error) {
+	t.updates++
+	t.edits++
+	defer func() { t.edits-- }()
+	request := editRequest{Graph: t.in.Graph, Fields: q.Fields, By: q.By}
+	if t.now != nil {
+		request.Run = t.now.Step.Run
+		t.ask(stopReply{Kind: stopEdit})
+		if err := workflow.Await(ctx, func() bool { return t.barrier || t.now == nil }); err != nil {
+			return nil, err
+		}
+	}
+	var res editResult
+	id := fmt.Sprintf("edit/%d", t.updates)
+	if err := workflow.ExecuteActivity(t.activity(ctx, id, 0), editActivity, request).Get(ctx, &res); err != nil {
+		return nil, err
+	}
+	if res.Failure != nil {
+		return nil, sdk.NewNonRetryableApplicationError(res.Failure.Message, "edit", nil)
+	}
+	return &res, nil
+}
