@@ -135,19 +135,20 @@ func BenchmarkNodes(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer w.Stop()
-	together := func(do func(k int)) time.Duration {
-		began := time.Now()
+	together := func(do func(k int)) (wall, processor time.Duration) {
+		began, used := time.Now(), processorTime(b)
 		var wg sync.WaitGroup
 		for k := range threads {
 			wg.Go(func() { do(k) })
 		}
 		wg.Wait()
-		return time.Since(began)
+		return time.Since(began), processorTime(b) - used
 	}
-	var ours, theirs time.Duration
-	round := func(i int) (nodes, plain time.Duration) {
-		nodes = together(func(k int) { runOf(b, runs, fmt.Sprintf("t%d.%d", i, k), steps) })
-		plain = together(func(k int) {
+	var ours, theirs, oursCPU, theirsCPU time.Duration
+	round := func(i int) {
+		wall, cpu := together(func(k int) { runOf(b, runs, fmt.Sprintf("t%d.%d", i, k), steps) })
+		ours, oursCPU = ours+wall, oursCPU+cpu
+		wall, cpu = together(func(k int) {
 			run, err := c.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{ID: fmt.Sprintf("%s/bare%d.%d", name, i, k), TaskQueue: name + "-bare"}, "bare", steps)
 			if err == nil {
 				err = run.Get(b.Context(), nil)
@@ -156,16 +157,17 @@ func BenchmarkNodes(b *testing.B) {
 				b.Error(err)
 			}
 		})
-		return nodes, plain
+		theirs, theirsCPU = theirs+wall, theirsCPU+cpu
 	}
 	round(-1)
+	ours, theirs, oursCPU, theirsCPU = 0, 0, 0, 0
 	b.ResetTimer()
 	for i := range b.N {
-		nodes, plain := round(i)
-		ours, theirs = ours+nodes, theirs+plain
+		round(i)
 	}
 	per := float64(b.N * steps)
 	b.ReportMetric(ours.Seconds()*1000/per, "ms/superstep")
 	b.ReportMetric(theirs.Seconds()*1000/per, "bare-ms/superstep")
 	b.ReportMetric(float64(ours)/float64(theirs), "x-bare")
+	b.ReportMetric(float64(oursCPU)/float64(theirsCPU), "x-bare-cpu")
 }
