@@ -101,7 +101,7 @@ func TestTrace_EndsWhatWasStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	var events []map[string]any
-	if err := json.Unmarshal([]byte(out.String()), &events); err != nil || len(events) != 4 {
+	if err := json.Unmarshal([]byte(out.String()), &events); err != nil || len(events) != 5 {
 		t.Fatalf("the trace is %s, %v", out.String(), err)
 	}
 	if !strings.Contains(out.String(), `"dur":1000`) || !strings.Contains(out.String(), `"result":"not ended"`) || !strings.Contains(out.String(), "unsupported type") {
