@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"sync"
@@ -149,7 +148,11 @@ func (s *socket) receive(ctx context.Context, data []byte) bool {
 	default:
 		return s.write(ctx, s.c.execute(s.thread, command)) == nil
 	}
-	if fault := (*commandFault)(nil); errors.As(err, &fault) {
+	if err != nil && ctx.Err() == nil {
+		fault, hidden := commandFaultOf(err)
+		if hidden {
+			s.c.server.log().ErrorContext(ctx, "server: a command failed", "method", command.Method, "request_id", s.c.id, "error", err)
+		}
 		err = s.write(ctx, wire.CommandError(&command, fault.code, fault.message))
 	}
 	return err == nil
