@@ -115,7 +115,7 @@ var policies = []policy{
 	{name: "internal/cli/chat", imports: []string{
 		"state/agent", "checkpoint", "graph", "nodes/turn", "internal/cli/terminal", "internal/cli/reports",
 	}, modules: []string{"golang.org/x/term"}},
-	{name: "internal/cli/serve", imports: []string{"server"}},
+	{name: "internal/cli/serve", imports: []string{"server"}, modules: []string{"github.com/golang-jwt/jwt/v5"}},
 	{name: "internal/cli/verbs", imports: []string{
 		"state", "state/record", "state/message", "state/agent", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
 		"checkpoint/sqlite", "checkpoint/topic", "conversation/thread", "capabilities/memory", "graph", "graph/workflow", "nodes/turn", "internal/picture", "internal/suggest",
