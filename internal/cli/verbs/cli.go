@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -107,6 +108,9 @@ type app struct {
 	runner  Engine // of --engine; nil until it is used
 	started bool   // a command has begun; before that every error is a usage error
 	signals *terminal.Signals
+	// busyTimeout is how long a call waits while another process writes to the file of threads; 0
+	// is the default of the store.
+	busyTimeout time.Duration
 }
 
 func newApp(c Config) *app {

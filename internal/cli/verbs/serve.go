@@ -211,6 +211,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, args []string) error {
 	if f.workers.Slots == 0 {
 		f.workers.Slots = -1 // 0 is the default of the server
 	}
+	a.busyTimeout = 30 * time.Second // several servers may write to one file all the time
 	return withStore(ctx, a.open, func(store checkpoint.Store) error {
 		s := sources{app: a, args: args, store: store}
 		c, err := f.config(store)

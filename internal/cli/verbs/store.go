@@ -108,6 +108,7 @@ func (a *app) openers() map[string]Opener {
 			if err != nil {
 				return nil, reports.Usage("write sqlite:"+path+"?sync=normal", "%v", err)
 			}
+			cfg.BusyTimeout = a.busyTimeout
 			return opened(sqlite.OpenConfig(ctx, path, cfg))
 		},
 		"memory": func(_ context.Context, address string) (checkpoint.Store, error) {
