@@ -109,8 +109,12 @@ func TestLog_HasTheEventsOnEachBus(t *testing.T) {
 			if got := follow(t, log, 0); !slices.Equal(got, sent) {
 				t.Errorf("a reader after the run got\n%s\nwant\n%s", got, sent)
 			}
-			if got := follow(t, log, 1); len(got) == 0 || !slices.Equal(got, sent[len(sent)-len(got):]) {
-				t.Errorf("a reader after the first batch got\n%s\nwant the rest of\n%s", got, sent)
+			last, err := log.Last(t.Context(), "t1") // on a busy machine all may be one batch
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := follow(t, log, last-1); !slices.Equal(got, sent[len(sent)-len(got):]) {
+				t.Errorf("a reader of the last batch got\n%s\nwant the end of\n%s", got, sent)
 			}
 		})
 	}
