@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 )
 
 // onTerminal runs a command on a terminal of so many columns and returns the bytes
@@ -215,7 +216,21 @@ func (p place) startOnTerminal(cols uint16, args ...string) (*exec.Cmd, *tty) {
 		p.Fatal(err)
 	}
 	p.Cleanup(func() { f.Close() })
+	if err := keepOutput(f); err != nil {
+		p.Fatal(err)
+	}
 	return cmd, &tty{T: p.T, file: f}
+}
+
+// keepOutput keeps what was written and not read yet when an interrupt is typed. A terminal drops
+// it by default, so a test would see only some of the lines.
+func keepOutput(f *os.File) error {
+	mode, err := unix.IoctlGetTermios(int(f.Fd()), getMode)
+	if err != nil {
+		return err
+	}
+	mode.Lflag |= unix.NOFLSH
+	return unix.IoctlSetTermios(int(f.Fd()), setMode, mode)
 }
 
 // press types keys.
