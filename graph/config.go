@@ -79,8 +79,8 @@ type Config struct {
 	// that [StoredThread.Replay] can run it again. It costs the bytes of these.
 	Trace bool
 
-	// Schemas are the JSON Schemas that [Graph.Schemas] returns in place of those that it makes of
-	// the state.
+	// Schemas are the JSON Schemas that [Untyped].Schemas returns in place of those that it makes
+	// of the state.
 	Schemas Schemas
 
 	// Now gives the time that is written into checkpoints; nil means time.Now. It is

@@ -18,11 +18,7 @@ const schemaURI = "http://json-schema.org/draft-07/schema#"
 // kindKeyword is the keyword of a property that has the kind of the channel.
 const kindKeyword = "x-weft-kind"
 
-// Schemas returns the JSON Schemas of the graph: those of Config.Schemas, and for the others one
-// that is made of the channels of the state. Each property of it has the keyword "x-weft-kind" with
-// the [state.Kind] of its channel, if the channel has one. Part of a value whose form Go does not
-// show, as that of a type with a MarshalJSON method, may be anything.
-func (g *Graph[S]) Schemas() Schemas {
+func (g untyped[S]) Schemas() Schemas {
 	if g.p == nil {
 		return Schemas{}
 	}
@@ -147,10 +143,7 @@ func recordSchema(t record.Type) *jsonschema.Schema {
 	return s
 }
 
-// Children returns the graphs that nodes run as subgraphs, by the name of the node: those of
-// [Subgraph], [SubgraphWorker], [Inline] and [Calls]. Each has the store of this graph, so its
-// Thread and Edit work on the namespaces of its runs; see [Namespaces].
-func (g *Graph[S]) Children() map[string]Untyped {
+func (g untyped[S]) Children() map[string]Untyped {
 	all := map[string]Untyped{}
 	if g.p == nil {
 		return all

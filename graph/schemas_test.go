@@ -71,7 +71,7 @@ func same(t *testing.T, what string, got, want []byte) {
 }
 
 func TestSchemas_AreMadeOfTheChannels(t *testing.T) {
-	s := ofState[described](t, "described", graph.Config{}).Schemas()
+	s := ofState[described](t, "described", graph.Config{}).Untyped().Schemas()
 	same(t, "the schema", s.State, []byte(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{
 		"name":{"type":"string","default":"x","x-weft-kind":"value"},
 		"count":{"type":"integer","x-weft-kind":"sum"},
@@ -118,11 +118,11 @@ func TestSchemas_OfARecord(t *testing.T) {
 
 func TestSchemas_OfTheConfigReplaceThem(t *testing.T) {
 	own := json.RawMessage(`{"type":"object"}`)
-	s := ofState[world](t, "own", graph.Config{Schemas: graph.Schemas{Input: own, Settings: own}}).Schemas()
+	s := ofState[world](t, "own", graph.Config{Schemas: graph.Schemas{Input: own, Settings: own}}).Untyped().Schemas()
 	if string(s.Input) != string(own) || string(s.Settings) != string(own) || string(s.State) == string(own) || s.State == nil {
 		t.Errorf("got %s", s)
 	}
-	if zero := new(graph.Graph[world]).Schemas(); !reflect.DeepEqual(zero, graph.Schemas{}) {
+	if zero := new(graph.Graph[world]).Untyped().Schemas(); !reflect.DeepEqual(zero, graph.Schemas{}) {
 		t.Errorf("the zero Graph has schemas: %v", zero)
 	}
 }

@@ -64,7 +64,14 @@ type Untyped interface {
 	// Initial returns the state of a thread before its first input, which has the defaults.
 	Initial() (json.RawMessage, error)
 	// Schemas returns the JSON Schemas of the graph, and Children those of its subgraphs by node.
+	// Schemas returns the JSON Schemas of the graph: those of Config.Schemas, and for the others
+	// one that is made of the channels of the state. Each property of it has the keyword
+	// "x-weft-kind" with the [state.Kind] of its channel, if the channel has one. Part of a value
+	// whose form Go does not show, as that of a type with a MarshalJSON method, may be anything.
 	Schemas() Schemas
+	// Children returns the graphs that nodes run as subgraphs, by the name of the node: those of
+	// [Subgraph], [SubgraphWorker], [Inline] and [Calls]. Each has the store of this graph, so its
+	// Thread and Edit work on the namespaces of its runs; see [Namespaces].
 	Children() map[string]Untyped
 
 	Draw(depth int) Drawing

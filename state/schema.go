@@ -85,8 +85,8 @@ func (s *Schema) Merges(i int) bool {
 	return ours || grows
 }
 
-// Layout returns how the states are made and copied.
-func (s *Schema) Layout() Layout { return s.layout }
+// LayoutOf returns how the states of a schema are made and copied.
+func LayoutOf(s *Schema) Layout { return s.layout }
 
 // New returns a new state with every field at its default.
 func (s *Schema) New() View {

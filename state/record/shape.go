@@ -100,7 +100,7 @@ func (sh *Shape) Schema() *state.Schema { return sh.schema }
 // FieldType returns the declared type of field i of the schema of a shape. ok is false if the
 // schema is that of another state, or the field has a Channel.
 func FieldType(s *state.Schema, i int) (t Type, ok bool) {
-	l, ok := s.Layout().(layout)
+	l, ok := state.LayoutOf(s).(layout)
 	if !ok || l.foreign[i] {
 		return Type{}, false
 	}
