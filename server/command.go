@@ -101,9 +101,14 @@ func (c *call) execute(t thread, command wire.Command) json.RawMessage {
 			return answer
 		}
 	}
+	return c.failed(c.Context(), command, err)
+}
+
+// failed returns the answer to a command that has failed.
+func (c *call) failed(ctx context.Context, command wire.Command, err error) json.RawMessage {
 	f, hidden := commandFaultOf(err)
 	if hidden {
-		c.server.log().ErrorContext(c.Context(), "server: a command failed", "method", command.Method, "request_id", c.id, "error", err)
+		c.server.log().ErrorContext(ctx, "server: a command failed", "method", command.Method, "request_id", c.id, "error", err)
 	}
 	return wire.CommandError(&command, f.code, f.message)
 }

@@ -45,7 +45,8 @@ func openSocket(c *call) error {
 		if hidden {
 			c.server.log().ErrorContext(c.Context(), "server: a socket", "request_id", c.id, "error", refused)
 		}
-		return ignoreClosed(conn.Close(closeCode(f), truncated(f.Detail, 100)))
+		_ = conn.Close(closeCode(f), truncated(f.Detail, 100)) // the client may have gone
+		return nil
 	}
 	ctx, stop := context.WithCancel(c.Context())
 	s := &socket{c: c, thread: t, conn: conn, subscriptions: map[string]context.CancelFunc{}}
@@ -78,9 +79,6 @@ func closeCode(f *wire.Error) websocket.StatusCode {
 }
 
 func truncated(s string, n int) string { return s[:min(len(s), n)] }
-
-// ignoreClosed returns nil: the client of a socket that is closed may have gone.
-func ignoreClosed(error) error { return nil }
 
 // sameOrigin reports whether a page may open a socket here: one of this server, or of an allowed
 // origin. Clients that are no browsers send no origin.
@@ -149,11 +147,7 @@ func (s *socket) receive(ctx context.Context, data []byte) bool {
 		return s.write(ctx, s.c.execute(s.thread, command)) == nil
 	}
 	if err != nil && ctx.Err() == nil {
-		fault, hidden := commandFaultOf(err)
-		if hidden {
-			s.c.server.log().ErrorContext(ctx, "server: a command failed", "method", command.Method, "request_id", s.c.id, "error", err)
-		}
-		err = s.write(ctx, wire.CommandError(&command, fault.code, fault.message))
+		err = s.write(ctx, s.c.failed(ctx, command, err))
 	}
 	return err == nil
 }
