@@ -79,7 +79,8 @@ var policies = []policy{
 	{name: "graph", imports: []string{"state", "state/record", "checkpoint", "internal/step", "internal/stream", "internal/schedule", "internal/journal", "internal/suggest", "internal/validtext"}, modules: []string{
 		"github.com/google/jsonschema-go", "github.com/google/uuid",
 	}},
-	{name: "internal/picture", imports: []string{"checkpoint", "graph"}},
+	{name: "internal/markup"},
+	{name: "internal/picture", imports: []string{"checkpoint", "graph", "internal/markup"}},
 	{name: "internal/refmodel", imports: []string{"state", "checkpoint", "graph"}},                                                                                                   // for tests alone
 	{name: "internal/storetest", imports: []string{"state", "state/record", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph"}}, // for tests alone
 	{name: "internal/servertest", imports: []string{"internal/storetest"}},                                                                                                           // for tests alone
@@ -99,7 +100,7 @@ var policies = []policy{
 	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "nodes/pes", "internal/rootfs", "internal/subprocess"}},
 	{name: "server/queue", imports: []string{"checkpoint", "checkpoint/document", "checkpoint/topic"}},
 	{name: "server/work", imports: []string{"checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "server/queue", "server/wire"}},
-	{name: "server/studio", imports: []string{"checkpoint", "graph", "internal/picture"}},
+	{name: "server/studio", imports: []string{"checkpoint", "graph", "internal/markup", "internal/picture"}},
 	{name: "server", imports: []string{
 		"internal/values", "state", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "graph/eventlog",
 		"server/wire", "server/queue", "server/studio", "server/work",
@@ -185,6 +186,8 @@ func (p policy) refuses(imp string, test bool) string {
 		return ""
 	case imp == "C":
 		return "the binary is built without cgo"
+	case (imp == "html/template" || imp == "text/template") && !test:
+		return "with templates the linker drops no exported method"
 	case !strings.Contains(first, ".") && slices.Contains(p.forbidden, imp) && !test:
 		return "its policy forbids that package"
 	case !strings.Contains(first, "."):
@@ -231,6 +234,7 @@ func TestRefuses_WhatThePolicyDoesNotHave(t *testing.T) {
 		{workflow, "github.com/google/go-cmp/cmp", false, true},
 		{workflow, "github.com/google/go-cmp/cmp", true, false},
 		{workflow, "C", false, true},
+		{workflow, "html/template", false, true},
 	} {
 		if why := tt.p.refuses(tt.imp, tt.test); (why != "") != tt.refused {
 			t.Errorf("%s imports %s (in a test: %v): got %q, want refused: %v", tt.p.name, tt.imp, tt.test, why, tt.refused)

@@ -1,14 +1,13 @@
 package picture
 
 import (
-	_ "embed" // the template of pages
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/weftrun/weft/graph"
+	h "github.com/weftrun/weft/internal/markup"
 )
 
 // Page is a file of HTML with a picture. It needs nothing else: its policy forbids all requests and
@@ -51,15 +50,6 @@ func Rows(commits []graph.CommitInfo) []Row {
 	return rows
 }
 
-//go:embed page.html
-var pageText string
-
-var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"duration": Duration,
-	"utc":      func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000") },
-	"nodes":    NodeList,
-}).Parse(pageText))
-
 // NodeList lists nodes; one with several tasks appears once, with their number.
 func NodeList(names []string) string {
 	count := map[string]int{}
@@ -77,40 +67,111 @@ func NodeList(names []string) string {
 	return strings.Join(once, ", ")
 }
 
-// entry is a state in the legend.
-type entry struct {
-	State State
-	Words string
-}
-
 // Write writes the page.
 func (p *Page) Write(w io.Writer) error {
-	view := struct {
-		*Page
-		Style                   template.CSS
-		Picture, Timeline, Icon template.HTML
-		Text                    string
-		Legend                  []entry
-	}{Page: p, Style: template.CSS(CSS())}
+	return h.Document(w, h.HTML(h.Lang("en"), p.head(), h.Body(h.Main(
+		h.H1(h.Text(p.Title)),
+		h.If(p.Note != "", h.P(h.Class("note"), h.Text(p.Note))),
+		p.picture(), p.timeline(), p.commits(), p.decisions(), p.text(),
+	))))
+}
+
+// policy is the Content-Security-Policy of the page.
+const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+func (p *Page) head() h.Part {
+	return h.Head(
+		h.Meta(h.Charset("utf-8")),
+		h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
+		h.Meta(h.HTTPEquiv("Content-Security-Policy"), h.Content(policy)),
+		h.Meta(h.Name("color-scheme"), h.Content("light dark")),
+		h.Title(h.Text(p.Title)),
+		h.Style(h.CSS("\n"+CSS()+pageCSS)),
+	)
+}
+
+// scroll is a region that scrolls, of which label is the name.
+func scroll(label string, parts ...h.Part) h.Part {
+	return h.Div(h.Class("scroll"), h.Tabindex("0"), h.Role("region"), h.Aria("label", label), h.Parts(parts))
+}
+
+// picture is the picture with its legend.
+func (p *Page) picture() h.Part {
+	if p.Drawing == nil {
+		return nil
+	}
+	return h.Parts{
+		scroll("Picture of the graph", h.SVG(New(*p.Drawing).SVG(Options{Run: p.Run, NoStyle: true, Focus: true}))),
+		Legend(p.Run),
+	}
+}
+
+// Legend explains the states that nodes of a run have; nothing if there are none.
+func Legend(r *Run) h.Part {
+	var items h.Parts
+	for _, s := range states[1:] {
+		if r != nil && r.has(s) {
+			items = append(items, h.Li(h.SVG(icon(s)), h.Text(words[s])))
+		}
+	}
+	return h.If(len(items) > 0, h.Ul(h.Class("legend"), items))
+}
+
+func (p *Page) timeline() h.Part {
+	if len(p.Turn) == 0 {
+		return nil
+	}
+	d := graph.Drawing{}
 	if p.Drawing != nil {
-		view.Picture = template.HTML(New(*p.Drawing).SVG(Options{Run: p.Run, NoStyle: true, Focus: true}))
-		view.Text = p.Drawing.Text()
+		d = *p.Drawing
 	}
-	if p.Run != nil {
-		for _, s := range states[1:] {
-			if p.Run.has(s) {
-				view.Legend = append(view.Legend, entry{s, words[s]})
+	return h.Parts{h.H2(h.Text("Steps of the newest turn")), scroll("Chart of the steps", h.SVG(Timeline(p.Turn, p.Run, d)))}
+}
+
+func (p *Page) commits() h.Part {
+	if len(p.Commits) == 0 {
+		return nil
+	}
+	return h.Parts{
+		h.H2(h.Text("Checkpoints")),
+		scroll("Table of checkpoints", Table(p.Commits, func(r Row) (cell, row h.Part) { return h.Text(fmt.Sprint(r.Checkpoint)), nil })),
+		h.If(p.More != "", h.P(h.Class("note"), h.Text(p.More))),
+	}
+}
+
+// Table is the table of commits. link returns the first cell of a row, and attributes of the row.
+func Table(rows []Row, link func(Row) (cell, row h.Part)) h.Part {
+	heads := []string{"Checkpoint", "From", "Branch", "Turn", "Step", "Source", "Ran", "Next", "Status", "Took", "Time (UTC)"}
+	return h.Table(
+		h.Thead(h.Tr(h.Each(heads, func(name string) h.Part { return h.Th(h.Scope("col"), h.Text(name)) }))),
+		h.Tbody(h.Each(rows, func(r Row) h.Part {
+			first, attrs := link(r)
+			number := func(n uint64) h.Part {
+				return h.Td(h.Class("number"), h.If(n > 0, h.Text(fmt.Sprint(n))))
 			}
-		}
+			return h.Tr(attrs,
+				h.Td(h.Class("number"), first), number(r.Parent), number(uint64(r.Branch)),
+				h.Td(h.Class("number"), h.Text(fmt.Sprint(r.Turn))), h.Td(h.Class("number"), h.Text(fmt.Sprint(r.Step))),
+				h.Td(h.Text(r.Source)), h.Td(h.Class("wide"), h.Text(NodeList(r.Nodes()))), h.Td(h.Class("wide"), h.Text(NodeList(r.Next))),
+				h.Td(h.Text(r.Status)), h.Td(h.Class("number"), h.Text(Duration(r.Took))),
+				h.Td(h.Text(r.Time.UTC().Format("2006-01-02 15:04:05.000"))),
+			)
+		})),
+	)
+}
+
+func (p *Page) decisions() h.Part {
+	if len(p.Decisions) == 0 {
+		return nil
 	}
-	if len(p.Turn) > 0 {
-		d := graph.Drawing{}
-		if p.Drawing != nil {
-			d = *p.Drawing
-		}
-		view.Timeline = template.HTML(Timeline(p.Turn, p.Run, d))
+	return h.Parts{h.H2(h.Text("Decisions")), h.Ul(h.Each(p.Decisions, func(d string) h.Part { return h.Li(h.Text(d)) }))}
+}
+
+func (p *Page) text() h.Part {
+	if p.Drawing == nil {
+		return nil
 	}
-	return page.Execute(w, view)
+	return h.Details(h.Summary(h.Text("The graph as text")), h.Pre(h.Text(p.Drawing.Text())))
 }
 
 // has reports whether a node is in a state.
@@ -122,3 +183,23 @@ func (r *Run) has(s State) bool {
 	}
 	return false
 }
+
+// pageCSS is the style sheet of the page around the picture.
+const pageCSS = `body{margin:0;padding:1rem 1.5rem 3rem;background:var(--weft-ground);color:var(--weft-ink);font:14px/1.5 ui-sans-serif,system-ui,"Segoe UI",Roboto,Helvetica,Arial,sans-serif}
+h1{font-size:1.4rem;margin:.2rem 0 .8rem;overflow-wrap:anywhere}
+h2{font-size:1.05rem;margin:1.6rem 0 .5rem}
+.scroll{overflow:auto;max-width:100%}
+.scroll:focus-visible{outline:2px solid var(--weft-running)}
+.scroll .weft-picture{max-width:none}
+table{border-collapse:collapse;white-space:nowrap}
+th,td{text-align:left;padding:.25rem .8rem .25rem 0;border-bottom:1px solid var(--weft-frame);vertical-align:top}
+th{color:var(--weft-muted);font-weight:600}
+td.number{text-align:right;font-variant-numeric:tabular-nums}
+td.wide{white-space:normal;min-width:12rem;overflow-wrap:anywhere}
+.legend{list-style:none;display:flex;flex-wrap:wrap;gap:.3rem 1.2rem;padding:0;margin:.6rem 0;color:var(--weft-muted)}
+.legend svg{vertical-align:-4px;margin-right:.35rem}
+pre{overflow:auto;background:var(--weft-frame);padding:.8rem}
+summary{cursor:pointer}
+.note{color:var(--weft-muted)}
+@media print{.scroll{overflow:visible}}
+`

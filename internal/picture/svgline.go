@@ -150,3 +150,8 @@ func (w *svgWriter) icons() {
 	}
 	w.printf("</defs>\n")
 }
+
+// icon returns the sign of a state as a picture of its own. It uses what icons has written.
+func icon(s State) string {
+	return fmt.Sprintf(`<svg class="weft-picture" width="18" height="18" viewBox="-9 -9 18 18" aria-hidden="true"><g class="state-%s"><use class="icon" href="#weft-icon-%[1]s"/></g></svg>`, s)
+}

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
+	h "github.com/weftrun/weft/internal/markup"
 )
 
 // change is a field that differs between two checkpoints.
@@ -120,4 +122,29 @@ func addedTo(before, after json.RawMessage) []json.RawMessage {
 		}
 	}
 	return all[len(old):]
+}
+
+// row is the change in the table.
+func (c change) row() h.Part {
+	writers := "no node: a new turn reset it"
+	if len(c.Writers) > 0 {
+		writers = strings.Join(c.Writers, ", ")
+	}
+	return h.Tr(
+		h.Th(h.Scope("row"), h.Text(c.Field)), h.Td(h.Text(c.Type)), h.Td(h.Class("wide"), c.Before.value()),
+		h.Td(h.Class("wide"), h.If(c.Added > 0, h.Text(fmt.Sprintf("%d added: ", c.Added))), c.After.value()),
+		h.Td(h.Class("wide"), h.Text(writers)),
+	)
+}
+
+// item is the way in a list.
+func (w way) item() h.Part {
+	text := ""
+	if w.How != "" {
+		text += ", " + w.How
+	}
+	if w.Why != "" {
+		text += ": " + w.Why
+	}
+	return h.Li(h.B(h.Text(w.From)), h.Text(" → "), h.B(h.Text(w.To)), h.Text(text))
 }

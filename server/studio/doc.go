@@ -23,5 +23,5 @@
 //     inline styles and scripts.
 //  2. No request but that of an answer changes anything. It must come from a page of the studio,
 //     and Config.ReadOnly refuses it.
-//  3. Text of graphs, threads and states is escaped by html/template and internal/picture.
+//  3. Text of graphs, threads and states is escaped by internal/markup and internal/picture.
 package studio

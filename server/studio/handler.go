@@ -1,19 +1,12 @@
 package studio
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"embed"
-	"encoding/hex"
-	"html/template"
 	"net/http"
 	"strings"
 
+	h "github.com/weftrun/weft/internal/markup"
 	"github.com/weftrun/weft/internal/picture"
 )
-
-//go:embed pages/*.html web/*.css
-var files embed.FS
 
 // Config are the settings of a Handler. Both functions are required.
 type Config struct {
@@ -32,25 +25,20 @@ type Config struct {
 type Handler struct {
 	config  Config
 	mux     *http.ServeMux
-	pages   *template.Template
 	layouts picture.Cache
 	origins http.CrossOriginProtection
-	style   []byte
-	hash    string // of the style sheet, in its path
+	assets  *assets
 }
 
 // New returns a handler.
 func New(c Config) *Handler {
-	h := &Handler{config: c, mux: http.NewServeMux()}
-	h.config.Base = strings.TrimSuffix(c.Base, "/")
-	own, err := files.ReadFile("web/studio.css")
+	s := &Handler{config: c, mux: http.NewServeMux()}
+	s.config.Base = strings.TrimSuffix(c.Base, "/")
+	files, err := loadAssets(embedded)
 	if err != nil {
-		panic(err) // the file is embedded
+		panic(err) // the files are embedded
 	}
-	h.style = append([]byte(picture.CSS()), own...)
-	sum := sha256.Sum256(h.style)
-	h.hash = hex.EncodeToString(sum[:6])
-	h.pages = template.Must(template.New("").Funcs(h.functions()).ParseFS(files, "pages/*.html"))
+	s.assets = files
 	for pattern, show := range map[string]func(*request) (view, error){
 		"/inbox":        listQuestions,
 		"/graphs":       listGraphs,
@@ -58,17 +46,17 @@ func New(c Config) *Handler {
 		"/threads":      listThreads,
 		"/threads/{id}": showThread,
 	} {
-		h.mux.HandleFunc("GET "+h.config.Base+pattern, h.page(show))
+		s.mux.HandleFunc("GET "+s.config.Base+pattern, s.page(show))
 	}
-	h.mux.HandleFunc("GET "+h.config.Base+"/threads/{id}/state.json", h.state)
-	h.mux.HandleFunc("GET "+h.config.Base+"/web/"+h.hash+"/studio.css", h.styleSheet)
+	s.mux.HandleFunc("GET "+s.config.Base+"/threads/{id}/state.json", s.state)
+	s.mux.Handle("GET "+s.config.Base+"/web/{hash}/{name}", s.assets)
 	if !c.ReadOnly {
-		h.mux.HandleFunc("POST "+h.config.Base+"/threads/{id}/answer", h.answer)
+		s.mux.HandleFunc("POST "+s.config.Base+"/threads/{id}/answer", s.answer)
 	}
 	for _, root := range []string{"", "/{$}"} {
-		h.mux.Handle("GET "+h.config.Base+root, http.RedirectHandler(h.config.Base+"/graphs", http.StatusSeeOther))
+		s.mux.Handle("GET "+s.config.Base+root, http.RedirectHandler(s.config.Base+"/graphs", http.StatusSeeOther))
 	}
-	return h
+	return s
 }
 
 // policy is the Content-Security-Policy of all answers.
@@ -76,23 +64,23 @@ const policy = "default-src 'self'; script-src 'self'; style-src 'self'; connect
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 
 // ServeHTTP implements http.Handler.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	if _, pattern := h.mux.Handler(r); pattern == "" {
+	if _, pattern := s.mux.Handler(r); pattern == "" {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			header.Set("Allow", "GET, HEAD")
-			h.problem(w, http.StatusMethodNotAllowed, "this page only reads")
+			s.problem(w, http.StatusMethodNotAllowed, "this page only reads")
 			return
 		}
-		h.problem(w, http.StatusNotFound, "there is no such page")
+		s.problem(w, http.StatusNotFound, "there is no such page")
 		return
 	}
-	h.mux.ServeHTTP(w, r)
+	s.mux.ServeHTTP(w, r)
 }
 
 // request is a request under way.
@@ -104,67 +92,53 @@ type request struct {
 	write  bool // the caller may change something
 }
 
-// view is what a template shows.
+// view is a page inside its frame.
 type view struct {
-	name  string // of the template
 	title string
-	data  any
+	body  h.Part
 }
 
 // page returns the handler of a page.
-func (h *Handler) page(show func(*request) (view, error)) http.HandlerFunc {
+func (s *Handler) page(show func(*request) (view, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		source, err := h.config.Open(r)
+		source, err := s.config.Open(r)
 		if err == nil {
 			var v view
-			if v, err = show(&request{r, source, h.config.Base, &h.layouts, !h.config.ReadOnly}); err == nil {
-				h.write(w, http.StatusOK, v)
+			if v, err = show(&request{r, source, s.config.Base, &s.layouts, !s.config.ReadOnly}); err == nil {
+				s.write(w, http.StatusOK, v)
 				return
 			}
 		}
-		h.fail(w, err)
+		s.fail(w, err)
 	}
 }
 
 // fail answers with the page of an error.
-func (h *Handler) fail(w http.ResponseWriter, err error) {
+func (s *Handler) fail(w http.ResponseWriter, err error) {
 	if bad, ok := err.(*requestError); ok {
-		h.problem(w, bad.status, bad.text)
+		s.problem(w, bad.status, bad.text)
 		return
 	}
-	status, text := h.config.Fault(err)
+	status, text := s.config.Fault(err)
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Basic realm="weft studio", charset="UTF-8"`)
 	}
-	h.problem(w, status, text)
+	s.problem(w, status, text)
 }
 
-func (h *Handler) problem(w http.ResponseWriter, status int, text string) {
-	h.write(w, status, view{"problem.html", http.StatusText(status), text})
+func (s *Handler) problem(w http.ResponseWriter, status int, text string) {
+	s.write(w, status, view{http.StatusText(status), h.Parts{
+		h.P(h.Text(text)),
+		h.P(h.A(h.Href(s.config.Base+"/graphs"), h.Text("All graphs"))),
+	}})
 }
 
-// write answers with a page. It is rendered before the answer begins, so that a template that fails
-// does not leave half a page.
-func (h *Handler) write(w http.ResponseWriter, status int, v view) {
-	var b bytes.Buffer
-	err := h.pages.ExecuteTemplate(&b, v.name, struct {
-		Title string
-		Data  any
-	}{v.title, v.data})
-	if err != nil {
-		panic(err) // the server logs it
-	}
+// write answers with a page.
+func (s *Handler) write(w http.ResponseWriter, status int, v view) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the client is gone
-}
-
-// styleSheet answers with the style sheet, whose path changes with its content.
-func (h *Handler) styleSheet(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = w.Write(h.style) // the client is gone
+	_ = h.Document(w, s.frame(v)) // the client is gone
 }
 
 // requestError is the error of a request that is not valid.

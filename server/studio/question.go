@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
+	h "github.com/weftrun/weft/internal/markup"
 )
 
 // maxAnswer is how many bytes the form of an answer has at most.
@@ -109,13 +110,7 @@ func decisionOf(form url.Values) (json.RawMessage, error) {
 	return json.Marshal(d)
 }
 
-// inboxPage is the list of the open questions.
-type inboxPage struct {
-	Questions []question
-	Waiting   int    // threads
-	Older     string // a link, or ""
-}
-
+// listQuestions is the page with the open questions of all threads.
 func listQuestions(r *request) (view, error) {
 	offset, err := r.number("offset", 1<<31)
 	if err != nil {
@@ -125,18 +120,24 @@ func listQuestions(r *request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	p := inboxPage{Waiting: total}
+	var all h.Parts
 	for _, t := range threads {
 		open, err := questions(r, t)
 		if err != nil {
 			return view{}, err
 		}
-		p.Questions = append(p.Questions, open...)
+		all = append(all, h.Each(open, r.question))
 	}
+	older := ""
 	if int(offset)+len(threads) < total {
-		p.Older = r.link("/inbox", "offset", fmt.Sprint(int(offset)+threadsPage))
+		older = r.with("/inbox", "offset", fmt.Sprint(int(offset)+threadsPage))
 	}
-	return view{"inbox.html", "Inbox", p}, nil
+	if total == 0 {
+		all = h.Parts{h.P(h.Text("No thread waits for a person."))}
+	} else if h.String(all) == "" {
+		all = h.Parts{h.P(h.Text("No thread on this page has a question."))}
+	}
+	return view{"Inbox", h.Parts{all, h.If(older != "", h.P(neighbour(older, "next", "older")))}}, nil
 }
 
 // questions returns the open questions of a thread.
@@ -152,19 +153,19 @@ func questions(r *request, t Thread) (open []question, err error) {
 }
 
 // answer takes the form of a question, and starts the run that goes on with the answer.
-func (h *Handler) answer(w http.ResponseWriter, req *http.Request) {
-	if err := h.take(w, req); err != nil {
-		h.fail(w, err)
+func (s *Handler) answer(w http.ResponseWriter, req *http.Request) {
+	if err := s.take(w, req); err != nil {
+		s.fail(w, err)
 		return
 	}
-	http.Redirect(w, req, h.config.Base+"/threads/"+url.PathEscape(req.PathValue("id")), http.StatusSeeOther)
+	http.Redirect(w, req, s.config.Base+"/threads/"+url.PathEscape(req.PathValue("id")), http.StatusSeeOther)
 }
 
-func (h *Handler) take(w http.ResponseWriter, req *http.Request) error {
-	if err := h.origins.Check(req); err != nil {
+func (s *Handler) take(w http.ResponseWriter, req *http.Request) error {
+	if err := s.origins.Check(req); err != nil {
 		return &requestError{http.StatusForbidden, "the form must come from a page of the studio"}
 	}
-	source, err := h.config.Open(req)
+	source, err := s.config.Open(req)
 	if err != nil {
 		return err
 	}

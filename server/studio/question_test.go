@@ -2,12 +2,12 @@ package studio
 
 import (
 	"encoding/json"
-	"html/template"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/weftrun/weft/graph"
+	h "github.com/weftrun/weft/internal/markup"
 )
 
 // approval is a question that asks to approve an action.
@@ -57,13 +57,9 @@ func TestAnswers_OfForms(t *testing.T) {
 }
 
 func TestQuestion_Forms(t *testing.T) {
-	h := New(Config{Base: "/studio"})
+	r := &request{base: "/studio"}
 	render := func(in graph.Interrupt, write bool) string {
-		var b strings.Builder
-		if err := template.Must(h.pages.Clone()).ExecuteTemplate(&b, "question", questionOf(Thread{ID: "t", GraphID: "g"}, in, write)); err != nil {
-			t.Fatal(err)
-		}
-		return b.String()
+		return h.String(r.question(questionOf(Thread{ID: "t", GraphID: "g"}, in, write)))
 	}
 	whole := render(approval(graph.DecisionApprove, graph.DecisionEdit, graph.DecisionReject), true)
 	for _, want := range []string{`value="approve"`, `value="edit"`, `value="reject"`, `name="message"`, `{&#34;amount&#34;:3}</textarea>`, `value="q"`} {

@@ -93,16 +93,16 @@ func readable(value json.RawMessage) json.RawMessage {
 var escaped = map[string]byte{`\u003c`: '<', `\u003e`: '>', `\u0026`: '&'}
 
 // state answers with the state of a thread as a file.
-func (h *Handler) state(w http.ResponseWriter, req *http.Request) {
-	source, err := h.config.Open(req)
+func (s *Handler) state(w http.ResponseWriter, req *http.Request) {
+	source, err := s.config.Open(req)
 	if err != nil {
-		h.fail(w, err)
+		s.fail(w, err)
 		return
 	}
-	r := &request{req, source, h.config.Base, &h.layouts, false}
+	r := &request{req, source, s.config.Base, &s.layouts, false}
 	at, err := r.number("at", anyNumber)
 	if err != nil {
-		h.fail(w, err)
+		s.fail(w, err)
 		return
 	}
 	t, err := source.Thread(r.Context(), r.PathValue("id"))
@@ -110,12 +110,12 @@ func (h *Handler) state(w http.ResponseWriter, req *http.Request) {
 		err = &requestError{http.StatusNotFound, "the server does not serve the graph of this thread"}
 	}
 	if err != nil {
-		h.fail(w, err)
+		s.fail(w, err)
 		return
 	}
 	state, info, err := t.Graph.Thread(t.ID).State(r.Context(), at)
 	if err != nil {
-		h.fail(w, err)
+		s.fail(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -1,0 +1,140 @@
+package studio
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	h "github.com/weftrun/weft/internal/markup"
+	"github.com/weftrun/weft/internal/picture"
+)
+
+// threadPage is a page with one thread.
+type threadPage struct {
+	Thread
+	At, Newest        uint64 // checkpoints; 0 if there is none
+	Commit            graph.CommitInfo
+	Before, After     string // links to the steps around it, or ""
+	Picture, Timeline h.Part
+	Text              string
+	Note              string // why there is no picture or state
+	Fields            []field
+	Diff              *diff // nil if there is nothing to compare with
+	StateLink         string
+	Rows              []picture.Row
+	Older             string // a link, or ""
+	Questions         []question
+	Command           string // of the command line
+}
+
+func showThread(r *request) (view, error) {
+	t, err := r.source.Thread(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return view{}, err
+	}
+	p := &threadPage{Thread: t}
+	at, err := r.number("at", anyNumber)
+	if err != nil {
+		return view{}, err
+	}
+	turn, err := picture.Turn(r.Context(), t.Store, t.ID, at)
+	if errors.Is(err, graph.ErrUnknownThread) || err == nil && len(turn) == 0 {
+		if at != 0 {
+			return view{}, noCheckpoint(at)
+		}
+		p.Note = "The thread has no checkpoint yet."
+		return p.view(r), nil
+	}
+	if err != nil {
+		return view{}, err
+	}
+	p.Commit, p.At = turn[0], turn[0].Checkpoint
+	if at != 0 && p.At != at {
+		return view{}, noCheckpoint(at)
+	}
+	if err := p.history(r); err != nil {
+		return view{}, err
+	}
+	for _, in := range p.Commit.Interrupts {
+		p.Questions = append(p.Questions, questionOf(t, in, r.write && p.At == p.Newest))
+	}
+	p.Command = fmt.Sprintf("weft state %s --at %d", quoted(t.ID), p.At)
+	if err := p.show(r, turn); err != nil {
+		return view{}, err
+	}
+	return p.view(r), nil
+}
+
+func noCheckpoint(at uint64) error {
+	return &requestError{http.StatusNotFound, fmt.Sprintf("the thread has no checkpoint %d", at)}
+}
+
+// history reads the list of checkpoints, and the links to those around the one that is shown.
+func (p *threadPage) history(r *request) error {
+	before, err := r.number("before", anyNumber)
+	if err != nil {
+		return err
+	}
+	head, err := graph.Inspect(r.Context(), p.Store, checkpoint.Key{Thread: p.ID})
+	if err != nil {
+		return err
+	}
+	p.Newest = head.Checkpoint
+	var list []graph.CommitInfo
+	for c, err := range graph.History(r.Context(), p.Store, checkpoint.Key{Thread: p.ID}, checkpoint.Query{Before: before, Limit: commitsPage + 1}) {
+		if err != nil {
+			return err
+		}
+		list = append(list, c)
+	}
+	p.Rows = picture.Rows(list)
+	path := "/threads/" + url.PathEscape(p.ID)
+	if len(p.Rows) > commitsPage {
+		p.Rows = p.Rows[:commitsPage]
+		p.Older = r.with(path, "before", fmt.Sprint(p.Rows[commitsPage-1].Checkpoint))
+	}
+	if earlier := parentOf(p.Commit); earlier > 0 {
+		p.Before = r.with(path, "at", fmt.Sprint(earlier))
+	}
+	if p.At < p.Newest {
+		p.After = r.with(path, "at", fmt.Sprint(p.At+1))
+	}
+	p.StateLink = r.with(path+"/state.json", "at", fmt.Sprint(p.At), "before", "")
+	return nil
+}
+
+// parentOf returns the commit from which another one goes on.
+func parentOf(c graph.CommitInfo) uint64 {
+	if c.Parent != 0 {
+		return c.Parent
+	}
+	return c.Checkpoint - 1
+}
+
+// show reads the state and draws the pictures.
+func (p *threadPage) show(r *request, turn []graph.CommitInfo) error {
+	if p.Graph == nil {
+		p.Timeline = h.SVG(picture.Timeline(turn, nil, graph.Drawing{}))
+		p.Note = fmt.Sprintf("The server does not serve the graph %q of this thread, so there is no picture and no state.", p.Commit.Graph)
+		return nil
+	}
+	d, err := p.Graph.Thread(p.ID).Draw(r.Context(), p.At, 1)
+	if err != nil {
+		return err
+	}
+	run := picture.NewRun(d, turn)
+	p.Picture, p.Text = r.draw(d, run), d.Text()
+	p.Timeline = h.SVG(picture.Timeline(turn, run, d))
+	state, _, err := p.Graph.Thread(p.ID).State(r.Context(), p.At)
+	if err != nil {
+		return err
+	}
+	if p.Fields, err = fieldsOf(state); err != nil {
+		return err
+	}
+	p.Diff, err = p.diffOf(r)
+	return err
+}
