@@ -25,7 +25,7 @@ const (
 )
 
 // corsHeaders are the headers that pages may send, beside those that begin with x-.
-var corsHeaders = []string{"content-type", "authorization", "x-api-key", "prefer", "last-event-id", "cache-control"}
+var corsHeaders = []string{"content-type", "authorization", "x-api-key", "prefer", "last-event-id", "cache-control", "mcp-protocol-version", "mcp-method", "mcp-name"}
 
 // answer sets the headers for a page of another origin. It returns true if the request is a
 // preflight, which it has answered.

@@ -109,7 +109,7 @@ func (h host) Ended(ctx context.Context, r queue.Run, o work.Outcome) error {
 	if err := h.server.report(ctx, r, &s, o); err != nil {
 		return err
 	}
-	if s.Removed {
+	if s.Removed && !(s.StaysAsking && o.Result.Status == graph.Interrupted) {
 		now := h.server.now()
 		_, err := h.server.leftovers.create(ctx, r.Thread, leftover{now.Add(leftoverTime)}, now)
 		return err
@@ -175,30 +175,38 @@ func (s *Server) report(ctx context.Context, r queue.Run, spec *runSpec, o work.
 
 // outcome returns how a run has ended, for a client that waits for it.
 func (s *Server) outcome(ctx context.Context, r queue.Run) (json.RawMessage, error) {
-	spec, err := specOf(r)
+	o, err := s.outcomeOf(ctx, r)
 	if err != nil {
 		return nil, err
+	}
+	return wire.WaitBody(o)
+}
+
+// outcomeOf returns how a run has ended.
+func (s *Server) outcomeOf(ctx context.Context, r queue.Run) (o wire.Outcome, err error) {
+	spec, err := specOf(r)
+	if err != nil {
+		return o, err
 	}
 	shown, err := s.shown(ctx, spec.Graph, Use{useRead, spec.settings(r)})
 	if err != nil {
-		return nil, err
+		return o, err
 	}
-	var o wire.Outcome
 	if r.Error != nil {
 		o.Error = &wire.RunError{Error: r.Error.Name, Message: r.Error.Message}
-		return wire.WaitBody(o)
+		return o, nil
 	}
 	state, info, err := s.newestOf(ctx, shown.graph, r)
 	if err != nil {
-		return nil, err
+		return o, err
 	}
 	if o.Values, err = shown.view(ctx).Values(state); err != nil {
-		return nil, err
+		return o, err
 	}
 	if len(r.Result) > 0 {
 		o.Waiting, o.Interrupts = true, wire.InterruptsOf(info.Interrupts)
 	}
-	return wire.WaitBody(o)
+	return o, nil
 }
 
 // newestOf returns the newest state that a run has committed, or that of its thread if it has

@@ -57,6 +57,8 @@ var operations = map[string]struct {
 
 	"PUT /store/items": {noAnswer, []int{400}}, "GET /store/items": {"Item", []int{400, 422}}, "DELETE /store/items": {noAnswer, []int{400}},
 	"POST /store/items/search": {"Items", nil}, "POST /store/namespaces": {"Namespaces", nil},
+
+	"POST /mcp": {eventAnswer, []int{429}},
 }
 
 // failureSchemas are the schemas of failures that are no Error, by method, path and status.
@@ -131,6 +133,9 @@ func describe(version string) ([]byte, error) {
 	}
 	d.Info["version"], d.Paths = version, map[string]map[string]any{}
 	for _, r := range append(slices.Clip(routes), route{method: http.MethodGet, path: "/openapi.json", open: true}) {
+		if strings.HasSuffix(r.path, "{$}") {
+			continue // another form of a path
+		}
 		if d.Paths[r.path] == nil {
 			d.Paths[r.path] = map[string]any{}
 		}

@@ -89,6 +89,9 @@ var routes = []route{
 	{http.MethodDelete, "/store/items", false, deleteItem},
 	{http.MethodPost, "/store/items/search", false, searchItems},
 	{http.MethodPost, "/store/namespaces", false, listNamespaces},
+
+	{http.MethodPost, "/mcp", false, waits(postMCP)},
+	{http.MethodPost, "/mcp/{$}", false, waits(postMCP)},
 }
 
 // viewRun answers GET /runs/{run_id}/stream, /runs/{run_id}/join and /runs/crons/{cron_id}, of

@@ -32,6 +32,8 @@ type runSpec struct {
 	Who       Identity               `json:"who"`
 	// Removed is true for a run whose thread is removed when it has ended.
 	Removed bool `json:"removed,omitempty"`
+	// StaysAsking is true if that thread stays when the run asks. It has a record from the start.
+	StaysAsking bool `json:"stays_asking,omitempty"`
 
 	At        uint64             `json:"at,omitempty"` // the commit to go on from; 0 is the newest
 	Namespace string             `json:"namespace,omitempty"`

@@ -70,7 +70,7 @@ func (c *call) enqueue(request runRequest) (made created, err error) {
 	}
 	made.path = "/threads/" + threadID + "/runs/" + id
 	if c.PathValue("thread_id") == "" {
-		spec.Removed, made.path = q.OnCompletion == "delete", "/runs/"+id
+		spec.Removed, spec.StaysAsking, made.path = q.OnCompletion == "delete", q.staysAsking, "/runs/"+id
 	}
 	spec.Kwargs = kwargsOf(q, a, id, threadID)
 	if err := spec.read(c, q, threadID); err != nil {
@@ -91,7 +91,7 @@ func (c *call) enqueue(request runRequest) (made created, err error) {
 		return made, runFault(err)
 	}
 	made.run = done.Run
-	if spec.Removed {
+	if spec.Removed && !spec.StaysAsking {
 		return made, nil
 	}
 	return made, c.server.marked(c.Context(), made.run, &spec)
@@ -121,7 +121,7 @@ func (c *call) threadOfRun(id string, q *runRequest, a wire.Assistant) (threadID
 			return "", nil, err
 		}
 	}
-	if own && q.OnCompletion == "delete" {
+	if own && q.OnCompletion == "delete" && !q.staysAsking {
 		return threadID, merged, nil
 	}
 	if !own {

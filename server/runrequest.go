@@ -35,6 +35,8 @@ type runRequest struct {
 	CheckpointDuring *bool                  `json:"checkpoint_during"`
 	FeedbackKeys     []string               `json:"feedback_keys"`
 	StrictResume     bool                   `json:"strict_resume"`
+
+	staysAsking bool // the thread of a run without one stays if the run asks
 }
 
 // checkpointInput names a checkpoint.

@@ -101,9 +101,10 @@ var policies = []policy{
 	{name: "server/queue", imports: []string{"checkpoint", "checkpoint/document", "checkpoint/topic"}},
 	{name: "server/work", imports: []string{"checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "server/queue", "server/wire"}},
 	{name: "server/studio", imports: []string{"checkpoint", "graph", "internal/markup", "internal/picture"}},
+	{name: "server/mcp", modules: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	{name: "server", imports: []string{
 		"internal/values", "state", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "graph/eventlog",
-		"server/wire", "server/queue", "server/studio", "server/work",
+		"server/wire", "server/queue", "server/mcp", "server/studio", "server/work",
 	}, modules: []string{
 		"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/google/uuid", "github.com/robfig/cron/v3", "github.com/tidwall/gjson",
 	}},
@@ -143,7 +144,7 @@ const root = "."
 
 // testModules are the modules that every test may import. Tests may also import all packages of
 // this module.
-var testModules = []string{"github.com/creack/pty", "golang.org/x/sys", "github.com/google/go-cmp", "github.com/google/jsonschema-go", "go.uber.org/goleak", "pgregory.net/rapid"}
+var testModules = []string{"github.com/creack/pty", "golang.org/x/sys", "github.com/google/go-cmp", "github.com/google/jsonschema-go", "github.com/tidwall/gjson", "go.uber.org/goleak", "pgregory.net/rapid"}
 
 // find returns the policy of a package.
 func find(pkg string) (policy, bool) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -23,23 +24,40 @@ const timeout = 4 * time.Minute
 // Node runs a script in JavaScript with the address of a server, and fails the test if it fails.
 func Node(t *testing.T, script, address string) {
 	t.Helper()
-	dir := installed(t, "node-1.15.0", func(ctx context.Context, dir string) error {
-		return run(ctx, dir, nil, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-save", nodeSDK)
+	NodeWith(t, []string{nodeSDK}, script, address)
+}
+
+// NodeWith runs a script in JavaScript with packages of npm, each with its version.
+func NodeWith(t *testing.T, packages []string, script string, args ...string) {
+	t.Helper()
+	dir := installed(t, folder("node", packages), func(ctx context.Context, dir string) error {
+		return run(ctx, dir, nil, "npm", append([]string{"install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-save"}, packages...)...)
 	})
 	// Modules are found from the place of the script.
 	at := filepath.Join(dir, filepath.Base(t.TempDir())+"-"+filepath.Base(script))
 	copyFile(t, script, at)
 	t.Cleanup(func() { _ = os.Remove(at) })
-	runScript(t, nil, "node", at, address)
+	runScript(t, nil, "node", append([]string{at}, args...)...)
 }
 
 // Python runs a script in Python with the address of a server, and fails the test if it fails.
 func Python(t *testing.T, script, address string) {
 	t.Helper()
-	dir := installed(t, "python-0.4.14", func(ctx context.Context, dir string) error {
-		return run(ctx, dir, nil, "python3", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", dir, pythonSDK)
+	PythonWith(t, []string{pythonSDK}, script, address)
+}
+
+// PythonWith runs a script in Python with packages of PyPI, each with its version.
+func PythonWith(t *testing.T, packages []string, script string, args ...string) {
+	t.Helper()
+	dir := installed(t, folder("python", packages), func(ctx context.Context, dir string) error {
+		return run(ctx, dir, nil, "python3", append([]string{"-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", dir}, packages...)...)
 	})
-	runScript(t, []string{"PYTHONPATH=" + dir}, "python3", script, address)
+	runScript(t, []string{"PYTHONPATH=" + dir}, "python3", append([]string{script}, args...)...)
+}
+
+// folder names the folder of packages.
+func folder(language string, packages []string) string {
+	return language + "-" + strings.NewReplacer("@", "", "/", "-", "=", "-", "[", "-", "]", "").Replace(strings.Join(packages, "-"))
 }
 
 // installed returns the folder of a client, and installs it if it is missing. Several processes may

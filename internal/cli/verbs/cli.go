@@ -195,7 +195,7 @@ func (a *app) verbs() []*cobra.Command {
 	a.engineFlag(run, resume, inbox, chat, worker)
 	return []*cobra.Command{
 		run, resume, inbox, chat,
-		a.serveVerb(), a.devVerb(), worker, a.runsVerb(),
+		a.serveVerb(), a.devVerb(), worker, a.mcpVerb(), a.runsVerb(),
 		a.threadsVerb(), a.sessionsVerb(), onThreads(a.historyVerb()), onThreads(a.stateVerb()), onThreads(a.diffVerb()), onThreads(a.forkVerb()), onThreads(a.replayVerb()),
 		onThreads(a.exportVerb()), a.importVerb(), onThreads(a.pruneVerb()), onThreads(a.deleteVerb()),
 		a.newVerb(), a.validateVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),

@@ -74,8 +74,8 @@ func (p play) calls(path []string) bool {
 	return len(p.words) >= len(path) && slices.Equal(p.words[:len(path)], path)
 }
 
-// daemons are the verbs that run until a signal; see TestServe_JSON.
-var daemons = []string{"serve", "dev", "worker"}
+// daemons are the verbs that run until a signal; see TestServe_JSON and TestMCP_RunsAndAnswers.
+var daemons = []string{"serve", "dev", "worker", "mcp"}
 
 // TestScripts_CoverEveryVerb wants of each verb, and each verb below one, a command that succeeds,
 // one that fails, and one that prints JSON, in testdata/scripts. A script cannot stop a daemon, so

@@ -213,61 +213,76 @@ func (a *app) serve(ctx context.Context, f serveFlags, args []string) error {
 	}
 	a.busyTimeout = 30 * time.Second // several servers may write to one file all the time
 	return withStore(ctx, a.open, func(store checkpoint.Store) error {
-		s := sources{app: a, args: args, store: store}
-		c, err := f.config(store)
-		if err != nil {
-			return err
-		}
-		first, err := s.open(ctx)
-		if err != nil {
-			return err
-		}
-		c.Graphs, c.Log = first.graphs, log
-		if a.config.Server != nil {
-			a.config.Server(&c)
-		}
-		if err := f.checkCallers(c.Auth); err != nil {
-			return err
-		}
-		srv, err := server.New(ctx, c)
+		o, err := a.openServer(ctx, f, args, store, log)
 		if err != nil {
 			return err
 		}
 		p := serve.Config{
-			Server: srv, Workers: f.workers, Listen: f.listen, Log: log,
-			Guard: serve.Guard{Loopback: c.Auth.Authenticate == nil && !f.insecure, Hosts: f.hosts},
+			Server: o.Server, Workers: f.workers, Listen: f.listen, Log: log,
+			Guard: serve.Guard{Loopback: o.config.Auth.Authenticate == nil && !f.insecure, Hosts: f.hosts},
 			Ready: func(url string) {
 				pages := ""
-				if c.Studio != server.StudioOff && url != "" {
+				if o.config.Studio != server.StudioOff && url != "" {
 					pages = url + "/studio/"
 				}
-				a.ready(url, pages, srv)
+				a.ready(url, pages, o.Server)
 			},
 		}
 		if !f.reload {
-			return a.runServer(ctx, p, func(context.Context) {})
+			return a.runServer(ctx, p, func(context.Context, func()) {})
 		}
-		return a.runServer(ctx, p, func(ctx context.Context) { s.watch(ctx, srv, first) })
+		return a.runServer(ctx, p, func(ctx context.Context, _ func()) { o.sources.watch(ctx, o.Server, o.first) })
 	})
 }
 
-// runServer runs a process until a signal, and watch beside it.
-func (a *app) runServer(ctx context.Context, c serve.Config, watch func(context.Context)) error {
-	stop := make(chan struct{})
+// openedServer is a server with what it was made of.
+type openedServer struct {
+	*server.Server
+	config  server.Config
+	sources sources
+	first   edition
+}
+
+// openServer returns a server of the graphs that args name.
+func (a *app) openServer(ctx context.Context, f serveFlags, args []string, store checkpoint.Store, log *slog.Logger) (o openedServer, err error) {
+	o.sources = sources{app: a, args: args, store: store}
+	if o.config, err = f.config(store); err != nil {
+		return o, err
+	}
+	if o.first, err = o.sources.open(ctx); err != nil {
+		return o, err
+	}
+	o.config.Graphs, o.config.Log = o.first.graphs, log
+	if a.config.Server != nil {
+		a.config.Server(&o.config)
+	}
+	if err = f.checkCallers(o.config.Auth); err != nil {
+		return o, err
+	}
+	o.Server, err = server.New(ctx, o.config)
+	return o, err
+}
+
+// runServer runs a process until a signal, or until beside calls stop. beside runs with it.
+func (a *app) runServer(ctx context.Context, c serve.Config, beside func(ctx context.Context, stop func())) error {
+	stopped := make(chan struct{})
+	stop := sync.OnceFunc(func() { close(stopped) })
 	defer a.signals.OnFirst(func() {
 		a.Note("draining; one more signal stops at once")
-		close(stop)
+		stop()
 	})()
 	// A run belongs to the caller who created it, and not to the user of this command.
 	own, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
-	var beside sync.WaitGroup
-	defer beside.Wait()
-	watching, unwatch := context.WithCancel(own)
-	defer unwatch()
-	beside.Go(func() { watch(watching) })
-	err := serve.Run(own, stop, c)
+	besides, end := context.WithCancel(own)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		beside(besides, stop)
+	}()
+	defer func() { end(); <-ended }()
+	err := serve.Run(own, stopped, c)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -33,7 +33,13 @@ type daemon struct {
 // start starts serve, dev or worker, and returns when it works.
 func (p place) start(args ...string) *daemon {
 	p.Helper()
-	d := &daemon{T: p.T, cmd: p.command(args...)}
+	return p.startCommand(p.command(args...), func() {})
+}
+
+// startCommand starts a command, and returns when it has printed a line.
+func (p place) startCommand(cmd *exec.Cmd, begun func()) *daemon {
+	p.Helper()
+	d := &daemon{T: p.T, cmd: cmd}
 	d.heard = p.listen(d.cmd)
 	out, err := d.cmd.StdoutPipe()
 	if err == nil {
@@ -43,8 +49,9 @@ func (p place) start(args ...string) *daemon {
 		p.Fatal(err)
 	}
 	p.Cleanup(d.kill)
+	begun()
 	if d.first, err = bufio.NewReader(out).ReadString('\n'); err != nil {
-		p.Fatalf("%v ended: %v\n%s", args, err, d.heard.rest())
+		p.Fatalf("%v ended: %v\n%s", cmd.Args, err, d.heard.rest())
 	}
 	if rest, ok := strings.CutPrefix(d.first, "listening on "); ok {
 		d.url, _, _ = strings.Cut(rest, " ")
