@@ -31,6 +31,9 @@ func (c *call) decodeAssistant() (q assistantRequest, err error) {
 	return q, nil
 }
 
+// metadataValues is how many values metadata may have, for each is in the index of the threads.
+const metadataValues = 200
+
 // checkMetadata returns the error of metadata that are too large.
 func (c *call) checkMetadata(metadata wire.Object) error {
 	size, most := 0, c.server.limits.Metadata
@@ -39,6 +42,9 @@ func (c *call) checkMetadata(metadata wire.Object) error {
 	}
 	if size > most {
 		return tooLarge("metadata must have at most %d bytes (got %d)", most, size)
+	}
+	if n := len(leaves(nil, nil, decoded(metadata))); n > metadataValues {
+		return tooLarge("metadata must have at most %d values (got %d)", metadataValues, n)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func newAssistants(docs document.Store) assistants {
 
 // versions are the versions of an assistant.
 func (s assistants) versions(id string) records[wire.Assistant] {
-	return records[wire.Assistant]{s.docs, document.At(versionCollection, id)}
+	return records[wire.Assistant]{docs: s.docs, place: document.At(versionCollection, id)}
 }
 
 func versionID(n int) string { return fmt.Sprintf("%010d", n) }

@@ -54,7 +54,7 @@ func searchAssistants(c *call) error {
 	if err != nil {
 		return err
 	}
-	return answerSearch(c, c.server.assistants.records, q.page, assistantFields, assistantKeys, q.SortBy, q.SortOrder, match,
+	return answerSearch(c, c.server.assistants.records, q.page, assistantFields, assistantKeys, q.SortBy, q.SortOrder, search[assistant]{match: match},
 		func(a assistant) any { return a.Assistant })
 }
 

@@ -265,7 +265,7 @@ func searchCrons(c *call) error {
 	if err != nil {
 		return err
 	}
-	return answerSearch(c, c.server.crons.records, q.page, cronFields, cronSorts, q.SortBy, q.SortOrder, match,
+	return answerSearch(c, c.server.crons.records, q.page, cronFields, cronSorts, q.SortBy, q.SortOrder, search[cronRecord]{match: match},
 		func(r cronRecord) any { return r.Cron })
 }
 

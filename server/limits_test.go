@@ -74,6 +74,8 @@ func TestLimits_OfOneRequest(t *testing.T) {
 	c.do(step{request: "POST /runs/wait", body: text(10), status: 200})
 	steps := `{"metadata":{"graph_id":"steps"},"supersteps":[{"updates":[{"values":{"topic":"` + strings.Repeat("x", 10_000) + `"},"as_node":"__start__"}]}]}`
 	c.do(step{request: "POST /threads", body: steps, status: 200})
+	c.do(step{request: "POST /threads", body: `{"metadata":{` + strings.TrimSuffix(manyValues(201), ",") + `}}`, status: 413})
+	c.do(step{request: "POST /threads", body: `{"metadata":{` + strings.TrimSuffix(manyValues(200), ",") + `}}`, status: 200})
 	c.do(step{request: "POST /threads", body: `{"metadata":{"a":"` + strings.Repeat("x", 20_000) + `"}}`, status: 413})
 }
 
@@ -162,4 +164,13 @@ func TestCancelRuns_OfAllThreads(t *testing.T) {
 			t.Errorf("the metrics have no line %s, so the run without a thread goes on", want)
 		}
 	})
+}
+
+// manyValues are the values of an object.
+func manyValues(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"k%d":%d,`, i, i)
+	}
+	return b.String()
 }

@@ -196,7 +196,7 @@ const leftoverTime = 10 * time.Second
 func (s *Server) removeLeftovers(ctx context.Context) error {
 	now := s.now()
 	var due []string
-	err := s.leftovers.each(ctx, false, func(l stored[leftover]) error {
+	err := s.leftovers.each(ctx, func(l stored[leftover]) error {
 		if !now.Before(l.record.Due) {
 			due = append(due, l.doc.ID)
 		}

@@ -25,10 +25,10 @@ func checkSort[T any](keys map[string]func(*T) string, by, order string) (key fu
 	return nil, false, invalid("sort_order must be asc or desc (got %.100q)", order)
 }
 
-// answerSearch answers a page of the records that match.
+// answerSearch answers a page of the records that q selects.
 func answerSearch[T any](
 	c *call, from records[T], p page, fields []string, keys map[string]func(*T) string, by, order string,
-	match func(*T) bool, wire func(T) any,
+	q search[T], wire func(T) any,
 ) error {
 	limit, offset, err := p.check(c.server.limits.Page)
 	if err != nil {
@@ -37,11 +37,11 @@ func answerSearch[T any](
 	if err := checkSelect(p.Select, fields); err != nil {
 		return err
 	}
-	key, ascending, err := checkSort(keys, by, order)
-	if err != nil {
+	if q.sort, q.ascending, err = checkSort(keys, by, order); err != nil {
 		return err
 	}
-	found, total, err := from.find(c.Context(), search[T]{match: match, sort: key, ascending: ascending, offset: offset, limit: limit})
+	q.offset, q.limit = offset, limit
+	found, total, err := from.find(c.Context(), q)
 	if err != nil {
 		return err
 	}

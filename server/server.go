@@ -53,6 +53,10 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		config: c, limits: c.Limits.withDefaults(), memory: items, assistants: newAssistants(docs),
 		threads: newRecords[thread](docs, "weft.threads"), leftovers: newRecords[leftover](docs, "weft.leftovers"),
 	}
+	s.threads.terms = threadTerms
+	if err := s.threads.index(ctx); err != nil {
+		return nil, fmt.Errorf("server: the index of the threads: %w", err)
+	}
 	s.served.Store(served)
 	if s.bus, err = busOf(ctx, c); err != nil {
 		return nil, err

@@ -73,7 +73,15 @@ func (s studioSource) Threads(ctx context.Context, q studio.Query) (page []studi
 		return (q.Status == "" || string(t.Status) == q.Status) && passes(t.Metadata, filter) &&
 			(q.Graph == "" || s.graphID(*t) == q.Graph)
 	}
-	list, total, err := s.c.server.threads.find(ctx, search[thread]{match: match, offset: q.Offset, limit: q.Limit})
+	find := search[thread]{match: match, offset: q.Offset, limit: q.Limit}
+	indexed := threadQuery{status: wire.ThreadStatus(q.Status), filter: filter, want: tree{}}
+	named := s.named(q.Graph)
+	if named {
+		indexed.want[wire.MetadataGraph] = q.Graph
+	}
+	find.terms, find.exact = indexed.terms()
+	find.exact = find.exact && (named || q.Graph == "")
+	list, total, err := s.c.server.threads.find(ctx, find)
 	for _, t := range list {
 		page = append(page, s.thread(t))
 	}
@@ -110,18 +118,51 @@ func (s studioSource) Count(ctx context.Context) (map[string]map[string]int, err
 		return nil, err
 	}
 	counts := map[string]map[string]int{}
-	err = s.c.server.threads.each(ctx, false, func(r stored[thread]) error {
-		if !passes(r.record.Metadata, filter) {
-			return nil
-		}
-		id := s.graphID(r.record)
+	add := func(id string, status wire.ThreadStatus, n int) {
 		if counts[id] == nil {
 			counts[id] = map[string]int{}
 		}
-		counts[id][string(r.record.Status)]++
-		return nil
-	})
-	return counts, err
+		if n > 0 {
+			counts[id][string(status)] += n
+		}
+	}
+	threads := s.c.server.threads
+	if len(filter) > 0 {
+		var q search[thread]
+		q.terms, _ = threadQuery{filter: filter}.terms()
+		return counts, threads.candidates(ctx, q, func(r stored[thread]) error {
+			if passes(r.record.Metadata, filter) {
+				add(s.graphID(r.record), r.record.Status, 1)
+			}
+			return nil
+		})
+	}
+	for _, status := range threadStatuses {
+		rest, err := threads.count(ctx, statusTerm(status))
+		for _, id := range s.c.server.GraphIDs() {
+			if err != nil {
+				return nil, err
+			}
+			leaf, _ := leafTerm([]string{wire.MetadataGraph}, id)
+			var n int
+			n, err = threads.count(ctx, statusAndTerm(status, leaf))
+			add(id, status, n)
+			rest -= n
+		}
+		if err != nil {
+			return nil, err
+		}
+		if rest > 0 {
+			add(s.graphID(thread{}), status, rest)
+		}
+	}
+	return counts, nil
+}
+
+// named reports whether the threads of a graph are those whose metadata name it. Where only one
+// graph is served, other threads are shown as its threads too.
+func (s studioSource) named(id string) bool {
+	return len(s.c.server.GraphIDs()) > 1 && s.c.server.serves(id)
 }
 
 // Thread implements studio.Source.

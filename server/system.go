@@ -118,7 +118,7 @@ func truncate(c *call) error {
 
 // deleteCommits removes the commits of the threads that have a record.
 func (s *Server) deleteCommits(ctx context.Context) error {
-	return s.threads.each(ctx, false, func(r stored[thread]) error { return s.config.Store.Delete(ctx, r.record.ThreadID) })
+	return s.threads.each(ctx, func(r stored[thread]) error { return s.config.Store.Delete(ctx, r.record.ThreadID) })
 }
 
 func (s *Server) deleteItems(ctx context.Context) error {

@@ -200,8 +200,11 @@ func (c *call) deleteThreadsOf(assistantID string) error {
 		return err
 	}
 	var ids []string
-	err = c.server.threads.each(c.Context(), false, func(r stored[thread]) error {
-		if matchMetadata(r.record.Metadata, tree{wire.MetadataAssistant: assistantID}, filter) {
+	want := tree{wire.MetadataAssistant: assistantID}
+	q := search[thread]{}
+	q.terms, _ = threadQuery{want: want, filter: filter}.terms()
+	err = c.server.threads.candidates(c.Context(), q, func(r stored[thread]) error {
+		if matchMetadata(r.record.Metadata, want, filter) {
 			ids = append(ids, r.record.ThreadID)
 		}
 		return nil
@@ -231,27 +234,31 @@ var threadKeys = map[string]func(t *thread) string{
 	"status":     func(t *thread) string { return string(t.Status) },
 }
 
-func (q threadSearch) match(filter Filter) (func(t *thread) bool, error) {
+// search returns what to look for.
+func (q threadSearch) search(filter Filter) (s search[thread], err error) {
 	if q.Status != "" && !slices.Contains(threadStatuses, q.Status) {
-		return nil, invalid("status must be busy, error, idle or interrupted (got %.100q)", q.Status)
+		return s, invalid("status must be busy, error, idle or interrupted (got %.100q)", q.Status)
 	}
 	for i, text := range q.IDs {
 		id, err := checkID("ids", text)
 		if err != nil {
-			return nil, err
+			return s, err
 		}
 		q.IDs[i] = id
 	}
 	want, err := wanted(q.Metadata)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
-	return func(t *thread) bool {
+	s.ids = q.IDs
+	s.terms, s.exact = threadQuery{q.Status, want, filter}.terms()
+	s.match = func(t *thread) bool {
 		if q.Status != "" && t.Status != q.Status || len(q.IDs) > 0 && !slices.Contains(q.IDs, t.ThreadID) {
 			return false
 		}
 		return matchMetadata(t.Metadata, want, filter)
-	}, nil
+	}
+	return s, nil
 }
 
 func searchThreads(c *call) error {
@@ -263,11 +270,11 @@ func searchThreads(c *call) error {
 	if err != nil {
 		return err
 	}
-	match, err := q.match(filter)
+	found, err := q.search(filter)
 	if err != nil {
 		return err
 	}
-	return answerSearch(c, c.server.threads, q.page, threadFields, threadKeys, q.SortBy, q.SortOrder, match,
+	return answerSearch(c, c.server.threads, q.page, threadFields, threadKeys, q.SortBy, q.SortOrder, found,
 		func(t thread) any {
 			if len(q.Select) == 0 || slices.Contains(q.Select, "values") {
 				values, err := c.valuesOf(t)
@@ -289,11 +296,11 @@ func countThreads(c *call) error {
 	if err != nil {
 		return err
 	}
-	match, err := q.match(filter)
+	found, err := q.search(filter)
 	if err != nil {
 		return err
 	}
-	_, total, err := c.server.threads.find(c.Context(), search[thread]{match: match})
+	_, total, err := c.server.threads.find(c.Context(), found)
 	if err != nil {
 		return err
 	}

@@ -64,11 +64,11 @@ func (s *Server) sweep(ctx context.Context) (changed int, err error) {
 	}
 	var due []string
 	now := s.now()
-	err = s.threads.each(ctx, false, func(r stored[thread]) error {
+	err = s.threads.withTerm(ctx, term(ttlTerm), false, 0, scanPage, func(r stored[thread]) (bool, error) {
 		if r.record.due(now) {
 			due = append(due, r.record.ThreadID)
 		}
-		return nil
+		return true, nil
 	})
 	for i := 0; i < len(due) && err == nil; i++ {
 		var ok bool

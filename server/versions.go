@@ -21,7 +21,7 @@ func listVersions(c *call) error {
 	}
 	match := func(a *wire.Assistant) bool { return matchMetadata(a.Metadata, want, filter) }
 	byNumber := map[string]func(*wire.Assistant) string{"": func(a *wire.Assistant) string { return versionID(a.Version) }}
-	return answerSearch(c, c.server.assistants.versions(a.AssistantID), q.page, assistantFields, byNumber, "", "", match,
+	return answerSearch(c, c.server.assistants.versions(a.AssistantID), q.page, assistantFields, byNumber, "", "", search[wire.Assistant]{match: match},
 		func(a wire.Assistant) any { return a })
 }
 

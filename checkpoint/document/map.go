@@ -49,6 +49,11 @@ func (m *Map) Query(ctx context.Context, q Query) ([]Doc, error) {
 	return Over(mapTable{m}).Query(ctx, q)
 }
 
+// Count implements Store.
+func (m *Map) Count(ctx context.Context, q Query) (int, error) {
+	return Over(mapTable{m}).Count(ctx, q)
+}
+
 // Clear implements Store.
 func (m *Map) Clear(ctx context.Context, p Place) error { return Over(mapTable{m}).Clear(ctx, p) }
 
@@ -157,6 +162,19 @@ func (m mapTable) Scan(ctx context.Context, s Scan) (docs []Doc, more bool, err 
 		}
 	}
 	return docs, false, nil
+}
+
+func (m mapTable) Count(ctx context.Context, s Scan) (n int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, p := range m.partitions(s) {
+		first, last := p.bounds(s)
+		n += max(0, last-first)
+	}
+	return n, nil
 }
 
 // partitions returns the partitions of a scan, in its order. The caller holds the lock.

@@ -132,6 +132,28 @@ func (o over) Query(ctx context.Context, q Query) ([]Doc, error) {
 	return list, nil
 }
 
+func (o over) Count(ctx context.Context, q Query) (n int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, fmt.Errorf("document: %w", err)
+	}
+	q.Sort, q.Reverse, q.Skip, q.Limit = nil, false, 0, nil
+	if q.After != nil {
+		return 0, fmt.Errorf("%w: a count has no After", ErrQuery)
+	}
+	s, err := q.compile()
+	if err != nil {
+		return 0, err
+	}
+	if len(s.where) > 0 {
+		err = o.each(ctx, s, func(Doc) bool { n++; return true })
+		return n, err
+	}
+	if n, err = o.table.Count(ctx, s.scan); err != nil {
+		return 0, place(s.scan.Place, "", err)
+	}
+	return n, nil
+}
+
 // enough returns how many matching documents are needed if they are in order.
 func (s *search) enough() int {
 	if s.limit < 0 || s.skip > math.MaxInt-s.limit {

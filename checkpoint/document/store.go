@@ -22,6 +22,9 @@ type Store interface {
 	Batch(ctx context.Context, p Place, changes []Change) ([]Doc, error)
 	// Query returns the documents that q selects, in its order.
 	Query(ctx context.Context, q Query) ([]Doc, error)
+	// Count returns the number of documents that q selects. It ignores Sort, Reverse, Skip and
+	// Limit; an After is an ErrQuery. Without Where it reads no document.
+	Count(ctx context.Context, q Query) (int, error)
 	// Clear removes all documents of a partition atomically. With Partition "" it removes those
 	// of the whole collection, one partition after the other.
 	Clear(ctx context.Context, p Place) error

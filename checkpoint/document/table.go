@@ -20,6 +20,9 @@ type Table interface {
 	// if there may be others. A page may have fewer documents than the limit, to bound its
 	// bytes, but only the last page is empty. A page within one partition is one round trip.
 	Scan(ctx context.Context, s Scan) (docs []Doc, more bool, err error)
+	// Count returns the number of documents in the range of a scan that has no After. The time of
+	// a count within one partition does not depend on the size of the values.
+	Count(ctx context.Context, s Scan) (int, error)
 	// Clear removes a partition, or with Partition "" all of a collection.
 	Clear(ctx context.Context, p Place) error
 }

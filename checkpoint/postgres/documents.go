@@ -191,8 +191,13 @@ func (d documents) Scan(ctx context.Context, s document.Scan) (list []document.D
 // is answered from the index documents_order.
 func scanDocuments(s document.Scan) (string, []any) {
 	where, args := sqlscan.SQL(s)
+	return "SELECT " + documentColumns + " FROM {schema}.documents d" + numbered(where, args), args
+}
+
+// numbered returns conditions with numbers and types in place of their question marks.
+func numbered(where string, args []any) string {
 	parts := strings.Split(where, "?")
-	text := "SELECT " + documentColumns + " FROM {schema}.documents d" + parts[0]
+	text := parts[0]
 	for i, v := range args {
 		kind := "bytea"
 		if _, ok := v.(int64); ok {
@@ -200,7 +205,17 @@ func scanDocuments(s document.Scan) (string, []any) {
 		}
 		text += fmt.Sprintf("$%d::%s", i+1, kind) + parts[i+1]
 	}
-	return text, args
+	return text
+}
+
+// Count implements document.Table.
+func (d documents) Count(ctx context.Context, s document.Scan) (n int, err error) {
+	where, args := sqlscan.Where(s)
+	text := d.sql("SELECT count(*) FROM {schema}.documents d" + numbered(where, args))
+	err = d.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) error {
+		return conn.QueryRow(ctx, text, append([]any{d.mode}, args...)...).Scan(&n)
+	})
+	return n, err
 }
 
 // Clear implements document.Table. A collection goes in one transaction.

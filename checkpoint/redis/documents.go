@@ -278,6 +278,46 @@ func (d documents) partitions(ctx context.Context, s document.Scan, after string
 	return names, len(names) == atOnce, err
 }
 
+// Count implements document.Table.
+func (d documents) Count(ctx context.Context, s document.Scan) (n int, err error) {
+	if s.Partition != "" {
+		return d.countOne(ctx, s)
+	}
+	for after, more := "", true; more; {
+		var names []string
+		one := brief.OneCall(ctx)
+		if names, more, err = d.partitions(one, document.Scan{Place: s.Place}, after); err != nil || len(names) == 0 {
+			return n, err
+		}
+		counts := make([]int, len(names))
+		err = inParallel(len(names), func(i int) (err error) {
+			part := s
+			part.Partition = names[i]
+			counts[i], err = d.countOne(one, part)
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		for _, c := range counts {
+			n += c
+		}
+		after = names[len(names)-1]
+	}
+	return n, nil
+}
+
+// countOne counts the documents of one partition.
+func (d documents) countOne(ctx context.Context, s document.Scan) (int, error) {
+	from, to := lexRange(document.Scan{From: s.From, Until: s.Until})
+	reply, err := d.call(ctx, documentCountScript, d.documentKey(s.Place), []any{from, to})
+	n, ok := reply.(int64)
+	if err == nil && !ok {
+		err = fmt.Errorf("%w: redis: a count of documents is answered by %.100v", checkpoint.ErrCorrupt, reply)
+	}
+	return int(n), err
+}
+
 // Clear implements document.Table.
 func (d documents) Clear(ctx context.Context, p document.Place) error {
 	if p.Partition != "" {

@@ -56,6 +56,7 @@ var (
 	documentWriteScript = adding(newScript(true, "document_common", "document_write").with(":o"))
 	documentReadScript  = newScript(false, "document_common", "document_read").with(":o")
 	documentScanScript  = newScript(false, "document_common", "document_scan").with(":o")
+	documentCountScript = newScript(false, "document_common", "document_count").with(":o")
 	documentClearScript = adding(newScript(true, "document_common", "document_clear").with(":o"))
 
 	memoryListScript = newScript(true, "memory_list").with(":t")

@@ -147,6 +147,15 @@ func scanDocuments(s document.Scan) (string, []any) {
 	return "SELECT " + documentColumns + " FROM documents d" + where, args
 }
 
+// Count implements document.Table.
+func (d documents) Count(ctx context.Context, s document.Scan) (n int, err error) {
+	where, args := sqlscan.Where(s)
+	err = d.forRows(ctx, func(rows *sql.Rows) (bool, error) {
+		return false, rows.Scan(&n)
+	}, "SELECT count(*) FROM documents d"+where, args...)
+	return n, err
+}
+
 // Clear implements document.Table.
 func (d documents) Clear(ctx context.Context, p document.Place) error {
 	return d.submit(ctx, func(w *writer) error {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/internal/sqlscan"
 )
 
 // TestDocuments_AreReadInTheOrderOfAnIndex reads SQLite's query plans. A query that uses an index
@@ -26,6 +27,10 @@ func TestDocuments_AreReadInTheOrderOfAnIndex(t *testing.T) {
 		{Place: all}, {Place: all, Reverse: true}, {Place: all, After: after}, {Place: all, Reverse: true, After: after},
 	} {
 		scan.Limit = 20
+		where, args := sqlscan.Where(scan)
+		if plan := planOf(t, s, "SELECT count(*) FROM documents d"+where, args); !strings.Contains(plan, "USING COVERING INDEX documents_order (collection=?") {
+			t.Errorf("rule: a count reads an index alone\n got: %s for %+v", plan, scan)
+		}
 		text, args := scanDocuments(scan)
 		plan := planOf(t, s, text, args)
 		if !strings.Contains(plan, "USING INDEX documents_order (collection=?") || strings.Contains(plan, "TEMP B-TREE") || strings.Contains(plan, "SCAN d") {

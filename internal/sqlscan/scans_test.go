@@ -18,7 +18,7 @@ func TestScan_IsOneQuery(t *testing.T) {
 	}{
 		{document.Scan{Place: one, Limit: 20}, "WHERE d.collection = 'c' AND d.part = 'p' ORDER BY d.ord, d.seq LIMIT 21"},
 		{document.Scan{Place: one, Reverse: true, After: after, From: "a", Until: "b"},
-			"WHERE d.collection = 'c' AND d.part = 'p' AND (d.ord, d.seq) < ('o', 7) AND d.ord >= 'a' AND d.ord < 'b' ORDER BY d.ord DESC, d.seq DESC LIMIT 1"},
+			"WHERE d.collection = 'c' AND d.part = 'p' AND d.ord >= 'a' AND d.ord < 'b' AND (d.ord, d.seq) < ('o', 7) ORDER BY d.ord DESC, d.seq DESC LIMIT 1"},
 		{document.Scan{Place: all, After: after}, "WHERE d.collection = 'c' AND (d.part, d.ord, d.seq) > ('q', 'o', 7) ORDER BY d.part, d.ord, d.seq LIMIT 1"},
 		{document.Scan{Place: all, Reverse: true}, "WHERE d.collection = 'c' ORDER BY d.part DESC, d.ord DESC, d.seq DESC LIMIT 1"},
 	} {

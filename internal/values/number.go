@@ -2,6 +2,7 @@ package values
 
 import (
 	"cmp"
+	"encoding/json"
 	"strconv"
 	"strings"
 )
@@ -50,4 +51,19 @@ func compareNumbers(a, b string) int {
 		return cmp.Compare(x.sign(), y.sign())
 	}
 	return x.sign() * cmp.Or(cmp.Compare(x.exp, y.exp), strings.Compare(x.digits, y.digits))
+}
+
+// Key returns a text for a string, a number or a boolean. Two of them have the same Key exactly if
+// they are equal. ok is false for other values.
+func Key(v any) (key string, ok bool) {
+	switch v := v.(type) {
+	case string:
+		return "s" + v, true
+	case bool:
+		return "b" + strconv.FormatBool(v), true
+	case json.Number:
+		n := parseNumber(string(v))
+		return "n" + strconv.Itoa(n.sign()) + "." + n.digits + "e" + strconv.Itoa(n.exp), true
+	}
+	return "", false
 }

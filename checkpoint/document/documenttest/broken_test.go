@@ -19,6 +19,7 @@ type faulty struct {
 	get   func(s *document.Map, p document.Place, id string) (document.Doc, error)
 	batch func(s *document.Map, p document.Place, changes []document.Change) ([]document.Doc, error)
 	query func(s *document.Map, q document.Query) ([]document.Doc, error)
+	count func(s *document.Map, q document.Query) (int, error)
 	clear func(s *document.Map, p document.Place) error
 }
 
@@ -57,6 +58,13 @@ func (t faulty) Query(ctx context.Context, q document.Query) ([]document.Doc, er
 		return t.Map.Query(ctx, q)
 	}
 	return t.query(t.Map, q)
+}
+
+func (t faulty) Count(ctx context.Context, q document.Query) (int, error) {
+	if t.count == nil || ctx.Err() != nil {
+		return t.Map.Count(ctx, q)
+	}
+	return t.count(t.Map, q)
 }
 
 func (t faulty) Clear(ctx context.Context, p document.Place) error {
@@ -236,6 +244,14 @@ var brokenStores = []struct {
 			q.Partition = "p00"
 		}
 	})},
+	{"counts a page alone", "Counts", faulty{count: func(s *document.Map, q document.Query) (int, error) {
+		docs, err := s.Query(bg, q)
+		return len(docs), err
+	}}},
+	{"counts without the range", "Counts", faulty{count: func(s *document.Map, q document.Query) (int, error) {
+		q.From, q.Until = "", ""
+		return s.Count(bg, q)
+	}}},
 	{"clears nothing", "Clear", faulty{clear: func(*document.Map, document.Place) error { return nil }}},
 	{"clears the collection with each partition", "Clear", faulty{clear: func(s *document.Map, p document.Place) error {
 		return s.Clear(bg, document.At(p.Collection, ""))

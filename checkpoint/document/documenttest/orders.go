@@ -68,6 +68,39 @@ var orderRules = []rule{
 				p.ids(document.Query{Place: home, From: c.from, Until: c.until, Reverse: true}), strings.Join(back, " "))
 		}
 	}},
+	{"Counts", func(p *probe) {
+		for i, order := range []string{"", "a", "a", "aa", "b"} {
+			p.set(home, fmt.Sprint(i), fmt.Sprintf(`{"odd": %v}`, i%2 == 1), order)
+		}
+		p.set(document.At(home.Collection, "elsewhere"), "x", `{"odd": true}`, "a")
+		p.set(document.At(home.Collection+"2", home.Partition), "x", `{"odd": true}`, "a")
+		odd := document.Filter{{Path: "odd", Value: true}}
+		whole := document.At(home.Collection, "")
+		for _, c := range []struct {
+			q    document.Query
+			want int
+		}{
+			{document.Query{Place: home}, 5},
+			{document.Query{Place: whole}, 6},
+			{document.Query{Place: home, From: "a"}, 4},
+			{document.Query{Place: home, From: "a", Until: "b"}, 3},
+			{document.Query{Place: whole, From: "a", Until: "b"}, 4},
+			{document.Query{Place: home, From: "b", Until: "a"}, 0},
+			{document.Query{Place: home, Where: odd}, 2},
+			{document.Query{Place: whole, Where: odd, From: "a"}, 3},
+			{document.Query{Place: home, Skip: 2, Limit: new(1), Reverse: true, Sort: []document.Sort{{Path: "odd"}}}, 5},
+			{document.Query{Place: document.At("nowhere", "p")}, 0},
+			{document.Query{Place: document.At("nowhere", "")}, 0},
+		} {
+			n, err := p.store.Count(p.Context(), c.q)
+			p.Same(fmt.Sprintf("the count of %+v", c.q), fmt.Sprint(n, err), fmt.Sprint(c.want, nil))
+		}
+		p.delete(home, "1")
+		n, err := p.store.Count(p.Context(), document.Query{Place: home, From: "a", Until: "aa"})
+		p.Same("a deleted document is not counted", fmt.Sprint(n, err), "1 <nil>")
+		_, err = p.store.Count(p.Context(), document.Query{Place: home, After: &document.Position{Order: "a"}})
+		p.Fails("a count after a position is refused", err, document.ErrQuery)
+	}},
 	{"After", func(p *probe) {
 		for i, order := range []string{"a", "b", "b", "b", "c", "d"} {
 			p.set(home, fmt.Sprint(i), `1`, order)
