@@ -26,6 +26,9 @@ var (
 	// ErrMoved is returned when the newest commit of a thread is not RunOptions.If. Nothing has
 	// run, and nothing was written.
 	ErrMoved = errors.New("graph: the thread has moved on")
+	// ErrDetached is a cause with which a context may end whose caller leaves the run to others: a
+	// run on an engine, see RemoteHandle, goes on. One in this process is cancelled.
+	ErrDetached = errors.New("graph: the caller no longer waits for the run")
 	// ErrRun is returned by Plan for a run id that is malformed, or that was used with another
 	// input.
 	ErrRun = errors.New("graph: the run id cannot be used")

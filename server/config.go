@@ -30,7 +30,9 @@ type Config struct {
 	// these have the form that clients expect. A graph without an entry has those of its fields
 	// that are a message.Log.
 	Messages map[string][]string
-	// Graphs are the graphs by id. Factories build those that depend on settings.
+	// Graphs are the graphs by id. Factories build those that depend on settings. An engine, such
+	// as Temporal, carries out the runs of a graph that is a work.Engine. Then all servers on the
+	// store must have the graphs of the engine.
 	Graphs    map[string]graph.Untyped
 	Factories map[string]Factory
 	// Defaults are the settings of the system assistants by graph id. They are set when the

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server/work"
 )
 
 // served are the graphs of a server, and which of their fields are lists of messages. It does not
@@ -42,6 +43,16 @@ func servedOf(graphs map[string]graph.Untyped, factories map[string]Factory, mes
 
 // has reports whether there is a graph with the id.
 func (v *served) has(id string) bool { return v.graphs[id] != nil || v.factories[id] != nil }
+
+// onEngine reports whether an engine carries out runs, of one graph at least.
+func (v *served) onEngine() bool {
+	for _, g := range v.graphs {
+		if _, ok := g.(work.Engine); ok {
+			return true
+		}
+	}
+	return false
+}
 
 // ids yields the ids of all graphs.
 func (v *served) ids(yield func(id string) bool) {

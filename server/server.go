@@ -61,7 +61,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if s.bus, err = busOf(ctx, c); err != nil {
 		return nil, err
 	}
-	if s.queue, err = queue.New(queue.Config{Store: c.Store, Documents: docs, Bus: s.bus, Line: s.limits.ThreadRuns, Now: c.Now}); err != nil {
+	if s.queue, err = queue.New(queue.Config{Store: c.Store, Documents: docs, Bus: s.bus, Line: s.limits.ThreadRuns, Now: c.Now, Engine: served.onEngine()}); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	s.crons = newCrons(docs, s.now)

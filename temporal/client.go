@@ -52,7 +52,8 @@ type ClientConfig struct {
 // the store at once. It is safe for concurrent use.
 type Client struct {
 	graph.Untyped
-	cfg ClientConfig
+	cfg    ClientConfig
+	rejoin bool // runs may have begun before
 	port
 }
 
@@ -90,6 +91,14 @@ func newClient(g graph.Untyped, cfg ClientConfig, p port) (*Client, error) {
 // newRun returns an id of a run. It is short, since each activity carries it.
 func newRun() string { return strings.ToLower(rand.Text()[:20]) }
 
+// Rejoin implements work.Engine of package server/work: Start, StartResume, Invoke and Resume of the
+// graph that it returns wait for the run with RunOptions.ID if its workflow knows it.
+func (c *Client) Rejoin() graph.Untyped {
+	again := *c
+	again.rejoin = true
+	return &again
+}
+
 // input returns the argument of the workflow of a thread.
 func (c *Client) input(thread, by string) turnInput {
 	const week = 7 * 24 * time.Hour
@@ -97,7 +106,8 @@ func (c *Client) input(thread, by string) turnInput {
 		Heartbeat: cmp.Or(c.cfg.Heartbeat, 1500*time.Millisecond), Longest: cmp.Or(c.cfg.Longest, week), Search: c.cfg.SearchAttributes}
 }
 
-// Invoke implements [graph.Untyped]. The run goes on if this process dies.
+// Invoke implements [graph.Untyped]. The run goes on if this process dies, or ctx ends with the
+// cause [graph.ErrDetached].
 func (c *Client) Invoke(ctx context.Context, input json.RawMessage, o graph.RunOptions) (graph.Result[json.RawMessage], error) {
 	return c.begin(ctx, input, graph.Answers{}, o).perform()
 }
@@ -115,6 +125,23 @@ func (c *Client) Start(ctx context.Context, input json.RawMessage, o graph.RunOp
 // StartResume implements [graph.Untyped].
 func (c *Client) StartResume(ctx context.Context, a graph.Answers, o graph.RunOptions) *graph.Handle[json.RawMessage] {
 	return c.begin(ctx, nil, a, o).start()
+}
+
+// UpdateAndResume implements [graph.Untyped]. The edit is a commit of its own.
+func (c *Client) UpdateAndResume(ctx context.Context, e graph.UntypedEdit, a graph.Answers, o graph.RunOptions) (graph.Result[json.RawMessage], error) {
+	return c.edited(ctx, e, a, o).perform()
+}
+
+// StartUpdateAndResume implements [graph.Untyped]. The edit is a commit of its own.
+func (c *Client) StartUpdateAndResume(ctx context.Context, e graph.UntypedEdit, a graph.Answers, o graph.RunOptions) *graph.Handle[json.RawMessage] {
+	return c.edited(ctx, e, a, o).start()
+}
+
+// edited returns a run that begins with an edit.
+func (c *Client) edited(ctx context.Context, e graph.UntypedEdit, a graph.Answers, o graph.RunOptions) *run {
+	r := c.begin(ctx, nil, a, o)
+	r.edit = &e
+	return r
 }
 
 // begin returns a run that has not begun. A nil input goes on with the thread.
@@ -145,7 +172,7 @@ const mostTries = 20
 
 func (s *server) run(ctx context.Context, in turnInput, j job) (*end, error) {
 	id := workflowID(in.Graph, in.Thread)
-	for try := 1; ; try++ {
+	for try, offers := 1, 1; ; try++ {
 		start := s.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
 			ID: id, TaskQueue: cmp.Or(s.cfg.Queue, DefaultQueue),
 			WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
@@ -165,18 +192,40 @@ func (s *server) run(ctx context.Context, in turnInput, j job) (*end, error) {
 			return e, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case !ends(err) || try == mostTries:
+		case passes(err):
+		case !ends(err) || offers == mostTries:
 			return nil, fmt.Errorf("temporal: workflow %q: %w", id, err)
+		default:
+			offers++
 		}
 		if e, err := s.result(ctx, id, j.Step.Run); err == nil {
 			return e, nil // it has run, and the reply was lost
 		}
-		select {
-		case <-time.After(time.Duration(try) * 10 * time.Millisecond):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := backOff(ctx, try); err != nil {
+			return nil, err
 		}
 	}
+}
+
+// backOff waits before a call is made again.
+func backOff(ctx context.Context, try int) error {
+	select {
+	case <-time.After(min(time.Duration(try)*10*time.Millisecond, time.Second)):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// passes reports whether an error is one of the server or of the way to it, so that the same call
+// may succeed later. The run goes on meanwhile, and the caller's context bounds the wait.
+func passes(err error) bool {
+	var unavailable *serviceerror.Unavailable
+	var late *serviceerror.DeadlineExceeded
+	var canceled *serviceerror.Canceled
+	var exhausted *serviceerror.ResourceExhausted
+	var timedOut *client.WorkflowUpdateServiceTimeoutOrCanceledError
+	return errors.As(err, &unavailable) || errors.As(err, &late) || errors.As(err, &canceled) || errors.As(err, &exhausted) || errors.As(err, &timedOut)
 }
 
 // ends reports whether an update failed because the workflow ended.
@@ -191,22 +240,30 @@ func ends(err error) bool {
 }
 
 func (s *server) await(ctx context.Context, id, run string) (*end, error) {
-	h, err := s.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: id, UpdateName: awaitUpdate,
-		WaitForStage: client.WorkflowUpdateStageAccepted, Args: []any{run}})
-	var e *end
-	if err == nil {
-		err = h.Get(ctx, &e)
+	for try := 1; ; try++ {
+		h, err := s.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: id, UpdateName: awaitUpdate,
+			WaitForStage: client.WorkflowUpdateStageAccepted, Args: []any{run}})
+		var e *end
+		if err == nil {
+			err = h.Get(ctx, &e)
+		}
+		switch {
+		case err == nil:
+			return e, nil
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		}
+		e, fromResult := s.result(ctx, id, run)
+		switch {
+		case fromResult == nil:
+			return e, nil
+		case !passes(err) && !passes(fromResult):
+			return nil, fmt.Errorf("%w: workflow %q: %w", ErrEnded, id, err)
+		}
+		if err := backOff(ctx, try); err != nil {
+			return nil, err
+		}
 	}
-	switch {
-	case err == nil:
-		return e, nil
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	}
-	if e, fromResult := s.result(ctx, id, run); fromResult == nil {
-		return e, nil
-	}
-	return nil, fmt.Errorf("temporal: workflow %q: %w", id, err)
 }
 
 // result returns the end of a run that was the last of a workflow which has ended.

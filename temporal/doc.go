@@ -49,8 +49,7 @@
 // # What it does not do
 //
 // Edits do not travel: Patch and Edit of a client commit to the thread from the process of the
-// caller, and Resume goes on with it in the fleet. UpdateAndResume also runs the nodes in the
-// process of the caller. Config.MaxSteps and
-// Config.Timeout bound each segment. A [graph.Drain] that was given in RunOptions is looked at
+// caller, and Resume goes on with it in the fleet. UpdateAndResume makes a commit of its edit, and
+// another of what follows. Config.MaxSteps and Config.Timeout bound each segment. A [graph.Drain] that was given in RunOptions is looked at
 // while the caller waits.
 package temporal

@@ -21,6 +21,7 @@ type run struct {
 	ctx     context.Context // of the caller, bounds the run
 	o       graph.RunOptions
 	request graph.PlanRequest
+	edit    *graph.UntypedEdit // with which the run begins; nil for none
 
 	once     sync.Once
 	from     uint64        // the position in the log before the run
@@ -64,6 +65,17 @@ func (r *run) begin() {
 // carry stores what the run begins with, and has workers carry it out.
 func (r *run) carry() (graph.Result[json.RawMessage], error) {
 	c := r.client
+	if c.rejoin {
+		e, err := r.await(func(ctx context.Context) (*end, error) { return c.await(ctx, workflowID(c.Name(), r.o.Thread), r.id) })
+		if !errors.Is(err, ErrEnded) {
+			return r.ended(e, err)
+		}
+	}
+	if r.edit != nil {
+		if err := r.makeEdit(); err != nil {
+			return r.result(&end{Status: graph.Failed}, nil), err
+		}
+	}
 	var w *eventlog.Writer
 	if c.cfg.Bus != nil {
 		w = c.log().Writer(r.o.Thread, r.id, 0)
@@ -85,7 +97,21 @@ func (r *run) carry() (graph.Result[json.RawMessage], error) {
 		return res, err
 	}
 	j := job{Step: refOf(p.ID), Turn: p.Turn, Durability: r.o.Durability}
-	e, err := r.await(j)
+	return r.ended(r.await(func(ctx context.Context) (*end, error) { return c.run(ctx, c.input(r.o.Thread, r.o.By), j) }))
+}
+
+// makeEdit commits the edit with which the run begins.
+func (r *run) makeEdit() error {
+	o := r.o
+	o.Hold, o.Drain = false, nil
+	_, err := r.client.Edit(r.ctx, [][]graph.UntypedEdit{{*r.edit}}, o)
+	r.request.At, r.request.If = 0, nil
+	return err
+}
+
+// ended returns the result of a run that workers have carried out.
+func (r *run) ended(e *end, err error) (graph.Result[json.RawMessage], error) {
+	c := r.client
 	if err != nil {
 		return r.result(&end{Status: graph.Failed}, nil), err
 	}
@@ -103,24 +129,21 @@ func (r *run) carry() (graph.Result[json.RawMessage], error) {
 
 // release releases the lease of a run that has ended before a workflow had it.
 func (r *run) release(id graph.StepID) error {
-	if id.Fence == "" {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), stopTime)
 	defer cancel()
 	return r.client.Release(ctx, id)
 }
 
-// await has the job carried out, and asks it to stop when the caller wants that.
-func (r *run) await(j job) (*end, error) {
+// await waits for the end of the run, and asks it to stop when the caller wants that. begin waits
+// for it first.
+func (r *run) await(begin func(ctx context.Context) (*end, error)) (*end, error) {
 	c := r.client
 	waits, cancel := context.WithCancelCause(context.WithoutCancel(r.ctx))
 	defer cancel(nil)
 	defer r.passStops(cancel)()
-	id := workflowID(c.Name(), r.o.Thread)
-	e, err := c.run(waits, c.input(r.o.Thread, r.o.By), j)
+	e, err := begin(waits)
 	for err == nil && e.Moved {
-		e, err = c.await(waits, id, r.id)
+		e, err = c.await(waits, workflowID(c.Name(), r.o.Thread), r.id)
 	}
 	if err != nil && r.ctx.Err() != nil {
 		err = errors.Join(err, context.Cause(r.ctx))
@@ -129,7 +152,7 @@ func (r *run) await(j job) (*end, error) {
 }
 
 // passStops passes on the end of the caller's context, and a Drain, until the function that it
-// returns is called. If the run does not end in time, giveUp ends the wait for it.
+// returns is called. If the run does not end in time, or the caller leaves it, giveUp ends the wait.
 func (r *run) passStops(giveUp context.CancelCauseFunc) (stop func()) {
 	left, done := make(chan struct{}), make(chan struct{})
 	var ticks <-chan time.Time
@@ -147,7 +170,10 @@ func (r *run) passStops(giveUp context.CancelCauseFunc) (stop func()) {
 			case <-left:
 				return
 			case <-ended:
-				ended = nil
+				if ended = nil; errors.Is(context.Cause(r.ctx), graph.ErrDetached) {
+					giveUp(context.Cause(r.ctx))
+					continue
+				}
 				_ = r.signal(CancelSignal, context.Cause(r.ctx).Error()) // if it fails, the wait ends
 				late = time.After(stopTime)
 			case <-late:

@@ -37,7 +37,7 @@ func (a *activities) segment(ctx context.Context, q segmentRequest) (*segmentRes
 	b := a.watch(ctx, thread, run, q.Job.Attempt-1+int(info.Attempt))
 	over := false
 	defer func() { b.close(over) }()
-	o := graph.RunOptions{Thread: thread, Durability: q.Job.Durability, StopAtTaskQueue: true, Grace: a.cfg.Grace, Drain: &b.drain}
+	o := graph.RunOptions{ID: run, Thread: thread, Durability: q.Job.Durability, StopAtTaskQueue: true, Grace: a.cfg.Grace, Drain: &b.drain}
 	if most := q.Job.Step.MaxSteps; most > 0 {
 		o.MaxSteps = max(1, most-q.Job.Steps)
 	}

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -10,8 +11,8 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 )
 
-// Claim is a run that this process runs. It holds the lease of the thread until Finish, PutBack or
-// Abandon, one of which must be called.
+// Claim is a run that this process runs. It holds the lease of the thread, or with Config.Engine
+// one of its own, until Finish, PutBack or Abandon, one of which must be called.
 type Claim struct {
 	Run    Run
 	Action Action // the run was cancelled before it was claimed: it must not run
@@ -65,7 +66,7 @@ func (q *Queue) claim(ctx context.Context, look document.Doc) (*Claim, error) {
 		})
 	}
 	o := checkpoint.HoldOptions{TTL: q.config.Lease, ID: checkpoint.NewFence(), Owner: "weft"}
-	held, err := checkpoint.Hold(context.WithoutCancel(ctx), q.config.Store, t.id, o)
+	held, err := checkpoint.Hold(context.WithoutCancel(ctx), q.config.Store, q.leased(t.id), o)
 	var busy *checkpoint.BusyError
 	switch {
 	case errors.As(err, &busy) && t.line.Runs[i].Fence != "": // another process runs it
@@ -81,6 +82,15 @@ func (q *Queue) claim(ctx context.Context, look document.Doc) (*Claim, error) {
 		return nil, errors.Join(err, c.release(ctx))
 	}
 	return c, nil
+}
+
+// leased returns the name of the lease of a claim. That of an engine is a thread without commits,
+// which stores remove by themselves.
+func (q *Queue) leased(thread string) string {
+	if !q.config.Engine {
+		return thread
+	}
+	return fmt.Sprintf("weft.claim/%x", sha256.Sum256([]byte(thread)))
 }
 
 // lookAgain stores when to look at a thread again, unless that has changed meanwhile.
@@ -129,12 +139,16 @@ func (c *Claim) take(ctx context.Context, threadID string) error {
 	})
 }
 
-// Lease returns the lease of the thread, for graph.RunOptions.
+// Lease returns the lease of the thread, for graph.RunOptions. With Config.Engine the run has to
+// acquire it, and waits for a run before it that was given up.
 func (c *Claim) Lease() checkpoint.HoldOptions {
+	if c.queue.config.Engine {
+		return checkpoint.HoldOptions{TTL: c.queue.config.Lease, Policy: checkpoint.Wait}
+	}
 	return checkpoint.HoldOptions{Fence: c.held.Fence(), TTL: c.queue.config.Lease}
 }
 
-// Context returns a context that ends when the lease of the thread is lost.
+// Context returns a context that ends when the claim is lost.
 func (c *Claim) Context() context.Context { return c.held.Context() }
 
 // Cancelled waits until the run is to be cancelled, and returns how. It returns "" when ctx ends,
@@ -174,7 +188,7 @@ func (c *Claim) Finish(ctx context.Context, end End) error {
 	}
 	return c.leave(ctx, func(t *thread, i int) error {
 		if t.line.Runs[i].Action == Undo {
-			if err := checkpoint.DeleteRunsHeld(ctx, c.queue.config.Store, t.id, c.held.Fence(), c.Run.ID); err != nil {
+			if err := c.deleteCommits(ctx); err != nil {
 				return err
 			}
 			t.remove(c.Run.ID)
@@ -188,6 +202,26 @@ func (c *Claim) Finish(ctx context.Context, end End) error {
 		return nil
 	})
 }
+
+// deleteCommits deletes what the run has committed.
+func (c *Claim) deleteCommits(ctx context.Context) error {
+	store, thread := c.queue.config.Store, c.Run.Thread
+	if !c.queue.config.Engine {
+		return checkpoint.DeleteRunsHeld(ctx, store, thread, c.held.Fence(), c.Run.ID)
+	}
+	ctx, cancel := context.WithTimeout(ctx, undoTime)
+	defer cancel()
+	held, err := checkpoint.Hold(ctx, store, thread, checkpoint.HoldOptions{Owner: "weft", Policy: checkpoint.Wait})
+	if err != nil {
+		return err
+	}
+	err = checkpoint.DeleteRunsHeld(held.Context(), store, thread, held.Fence(), c.Run.ID)
+	return errors.Join(err, held.Release(context.WithoutCancel(ctx)))
+}
+
+// undoTime bounds the wait for the lease of a thread whose commits are deleted. The engine has
+// ended the run, and a worker that died leaves its lease behind for 30 seconds.
+const undoTime = time.Minute
 
 // PutBack makes the run pending again in its place, without counting the attempt, and releases the
 // lease: another process goes on with it at once.

@@ -16,7 +16,8 @@
 //   - A [Run] is one call of a graph on a thread. The line of a thread is the list of its runs that
 //     have not ended, in the order of Create.
 //   - A [Rule] is what becomes of a new run on a thread with unfinished runs.
-//   - A [Claim] is a run that this process runs. It holds the lease of the thread.
+//   - A [Claim] is a run that this process runs. It holds the lease of the thread. Where an engine
+//     carries out the runs, it holds a lease of its own: see Config.Engine.
 //   - An [Action] is how a run is cancelled.
 //
 // # Laws

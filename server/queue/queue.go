@@ -23,8 +23,12 @@ type Config struct {
 	Documents document.Store
 	// Bus announces changes to other processes; without one they notice them within a second.
 	Bus topic.Bus
-	// Lease is how long a thread stays leased when its process has died: 1.5 s if it is 0.
+	// Lease is how long a claim lasts whose process has died: 1.5 s if it is 0.
 	Lease time.Duration
+	// Engine is true where an engine carries out the runs and leases their threads. A claim then
+	// has a lease of its own, and leaves that of the thread to the engine. All processes with the
+	// same runs must agree on it.
+	Engine bool
 	// Line is how many unfinished runs a thread may have: 10,000 if it is 0.
 	Line int
 	// Attempts is how often a run is begun whose processes die: 3 if it is 0.

@@ -25,5 +25,6 @@
 //  3. The run does not wait for the log. If the bus fails, events are lost, and the run is not.
 //  4. A worker that has lost the lease of a thread cancels the run and reports nothing of it.
 //  5. When its context ends, a worker claims nothing more. Its runs stop at the end of their
-//     superstep and are put back, without counting the attempt.
+//     superstep and are put back, without counting the attempt. Those of an [Engine] go on, and the
+//     next process waits for their end.
 package work

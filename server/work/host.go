@@ -42,6 +42,9 @@ func (j *Job) start(ctx context.Context, o graph.RunOptions, resume bool) *graph
 	switch {
 	case resume:
 		o.At, o.Namespace, o.If = 0, "", nil
+		if _, remote := j.Graph.(Engine); remote && j.Edit != nil { // the edit may be committed without the answers
+			return j.Graph.StartResume(ctx, j.Answers, o)
+		}
 		return j.Graph.StartResume(ctx, graph.Answers{}, o)
 	case j.Edit != nil:
 		return j.Graph.StartUpdateAndResume(ctx, *j.Edit, j.Answers, o)
@@ -87,7 +90,7 @@ func outcomeOf(res graph.Result[json.RawMessage], err error) Outcome {
 	switch {
 	case errors.Is(err, errCancelled):
 		o.Status, o.Err = queue.Interrupted, nil
-	case errors.Is(err, errDrained):
+	case errors.Is(err, errDrained), errors.Is(err, errLeft):
 		o.Status, o.Err = queue.Pending, nil
 	case errors.Is(err, graph.ErrTimeout) && !errors.As(err, &node):
 		o.Status = queue.TimedOut

@@ -71,8 +71,10 @@ type site struct {
 	docs  document.Store
 	bus   topic.Bus
 	host  *host
-	stays chan struct{} // node "slow" ends when it can receive
-	runs  chan string   // the nodes that begin
+
+	engine bool          // see queue.Config
+	stays  chan struct{} // node "slow" ends when it can receive
+	runs   chan string   // the nodes that begin
 }
 
 func newSite(t testing.TB) *site {
@@ -121,13 +123,20 @@ func (q quiet) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// process starts a worker of a new process, which end stops.
-func (s *site) process(t testing.TB) (q *queue.Queue, end func()) {
+// queue returns the queue of a new process.
+func (s *site) queue(t testing.TB) *queue.Queue {
 	t.Helper()
-	q, err := queue.New(queue.Config{Store: s.store, Documents: s.docs, Bus: s.bus})
+	q, err := queue.New(queue.Config{Store: s.store, Documents: s.docs, Bus: s.bus, Engine: s.engine})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return q
+}
+
+// process starts a worker of a new process, which end stops.
+func (s *site) process(t testing.TB) (q *queue.Queue, end func()) {
+	t.Helper()
+	q = s.queue(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -43,6 +43,7 @@ type Worker struct {
 	config Config
 	log    eventlog.Log
 	drain  graph.Drain
+	leave  chan struct{} // closed when the worker leaves its runs to their engines
 }
 
 // New returns a worker. A worker works once.
@@ -56,7 +57,7 @@ func New(c Config) *Worker {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	return &Worker{config: c, log: eventlog.Log{Bus: c.Bus}}
+	return &Worker{config: c, log: eventlog.Log{Bus: c.Bus}, leave: make(chan struct{})}
 }
 
 // Work claims and runs runs until ctx ends. Then it drains, and returns when it runs nothing more.
@@ -97,6 +98,7 @@ func (w *Worker) Work(ctx context.Context) {
 		}
 	}
 	w.drain.Request("the worker stops")
+	close(w.leave)
 	timer := time.AfterFunc(w.config.Drain, stop)
 	defer timer.Stop()
 	drained := make(chan struct{})
@@ -195,19 +197,32 @@ func (w *Worker) outcome(ctx context.Context, c *queue.Claim, journal *eventlog.
 			o = Outcome{Status: queue.Failed, Err: &graph.PanicError{Value: v, Stack: debug.Stack()}}
 		}
 	}()
-	if c.Action != "" {
+	if c.Action != "" && !c.Again {
 		return Outcome{Status: queue.Interrupted}
 	}
-	if err := prepare(); err != nil {
+	err := prepare()
+	engine, remote := job.Graph.(Engine)
+	switch {
+	case c.Action != "" && (err != nil || !remote): // it runs nowhere
+		*job = Job{}
+		return Outcome{Status: queue.Interrupted}
+	case err != nil:
 		return Outcome{Status: queue.Failed, Err: jobError(c.Run, err)}
 	}
 	again, err := w.hasCommits(c)
 	if err != nil {
 		return Outcome{Status: queue.Failed, Err: jobError(c.Run, err)}
 	}
-	work, stop := context.WithCancelCause(c.Context())
+	if remote && c.Again {
+		job.Graph = engine.Rejoin()
+	}
+	work, stop := context.WithCancelCause(context.WithoutCancel(c.Context()))
 	defer stop(nil)
+	defer context.AfterFunc(c.Context(), func() { stop(w.lost(c, remote)) })()
 	defer context.AfterFunc(ctx, func() { stop(errDrained) })()
+	if c.Action != "" {
+		stop(errCancelled)
+	}
 	var watcher sync.WaitGroup
 	defer watcher.Wait()
 	watching, unwatch := context.WithCancel(work)
@@ -220,8 +235,18 @@ func (w *Worker) outcome(ctx context.Context, c *queue.Claim, journal *eventlog.
 	options := job.Options
 	options.ID, options.Thread, options.Lease, options.Hold, options.Drain = c.Run.ID, c.Run.Thread, c.Lease(), true, &w.drain
 	options.Grace = cmp.Or(options.Grace, w.config.Grace)
+	if remote {
+		options.Drain, options.Lease.TTL = nil, 0 // the engine has its own
+		watcher.Go(func() {
+			select {
+			case <-w.leave:
+				stop(errLeft)
+			case <-watching.Done():
+			}
+		})
+	}
 	if job.Start != nil {
-		w.note(journal, note{Begin: job.Start, Step: job.Step, Head: job.Head})
+		w.begin(ctx, c, journal, job)
 	}
 	h := job.start(work, options, again)
 	if job.Start != nil && !logs(job.Graph) {
@@ -232,6 +257,27 @@ func (w *Worker) outcome(ctx context.Context, c *queue.Claim, journal *eventlog.
 		}
 	}
 	return outcomeOf(h.Wait())
+}
+
+// lost returns the cause with which a run ends whose claim is lost: the next process has it.
+func (w *Worker) lost(c *queue.Claim, remote bool) error {
+	if remote {
+		return errLeft
+	}
+	return context.Cause(c.Context())
+}
+
+// begin notes in the log that an attempt begins. Where the engine writes the events, the note is in
+// the log before them.
+func (w *Worker) begin(ctx context.Context, c *queue.Claim, journal *eventlog.Writer, job *Job) {
+	n := note{Begin: job.Start, Step: job.Step, Head: job.Head}
+	if !logs(job.Graph) {
+		w.note(journal, n)
+		return
+	}
+	first := w.log.Writer(c.Run.Thread, c.Run.ID, c.Run.Attempt)
+	w.note(first, n)
+	w.close(ctx, c, first)
 }
 
 // hasCommits reports whether the newest commit of the thread is one of the run's, from an attempt

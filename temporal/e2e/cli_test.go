@@ -33,6 +33,7 @@ func beProgram() {
 	c := stock.Config()
 	c.Engines = map[string]weftcli.EngineOpener{engine.Scheme: engine.Open}
 	c.Chats = map[string]weftcli.Chat{"echo": openEcho}
+	c.Graphs = map[string]weftcli.Graph{"count": openCounting}
 	weftcli.Main(c) // does not return
 }
 
@@ -82,7 +83,7 @@ func (d desk) command(args ...string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(d.Context(), exe, args...)
 	cmd.Dir = d.dir
-	cmd.Env = append(os.Environ(), asProgram+"=1", "WEFT_STORE=sqlite:"+filepath.Join(d.dir, "weft.db"))
+	cmd.Env = append(append(os.Environ(), d.env...), asProgram+"=1", "WEFT_STORE=sqlite:"+filepath.Join(d.dir, "weft.db"))
 	return cmd
 }
 
@@ -138,10 +139,10 @@ func TestCommandLine_RunsOnTheEngine(t *testing.T) {
 		}
 	}
 	w := d.worker("--engine", on, "release.yaml", "echo")
-	want("run", 4, "Release 1.2?", "--engine")(d.call("run", "release.yaml", "--engine", on, "--thread", "a", "--input", "version=1.2"))
-	want("run of the waiting thread", 4, "Release 1.2?")(d.call("run", "release.yaml", "--engine", on, "--thread", "a", "--input", "version=1.2"))
+	want("run", 4, "Release 1.2?", "--engine")(d.call("run", "release.yaml", "--engine", on, "--thread", "r1", "--input", "version=1.2"))
+	want("run of the waiting thread", 4, "Release 1.2?")(d.call("run", "release.yaml", "--engine", on, "--thread", "r1", "--input", "version=1.2"))
 	want("inbox", 0, "Release 1.2?")(d.call("inbox"))
-	want("inbox approve", 0, "Release 1.2")(d.call("inbox", "approve", "a", "--engine", on))
+	want("inbox approve", 0, "Release 1.2")(d.call("inbox", "approve", "r1", "--engine", on))
 	want("run", 4, "Release 1.3?")(d.call("run", "release.yaml", "--engine", on, "--thread", "b", "--input", "version=1.3"))
 	want("resume", 0, "Release 1.3")(d.call("resume", "b", "--engine", on, "--answer", "yes"))
 	want("history", 0, "ask")(d.call("history", "b"))

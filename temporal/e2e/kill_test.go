@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -42,17 +43,23 @@ type ledger struct {
 	Steps state.List[int] `json:"steps"`
 }
 
+// appendLine appends a line to a file.
+func appendLine(file, line string) error {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f, line)
+	return errors.Join(err, f.Close())
+}
+
 // writing returns a graph whose steps append a line to a file each.
 func writing(store checkpoint.Store, file, queue string) (*graph.Graph[ledger], error) {
 	b := graph.New[ledger]("ledger" + queue)
 	b.Node("write", graph.Router(func(ctx context.Context, s *ledger) (graph.Command, error) {
-		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		err := appendLine(file, graph.TaskID(ctx))
 		if err != nil {
 			return graph.Command{}, err
-		}
-		_, err = fmt.Fprintln(f, graph.TaskID(ctx))
-		if e := f.Close(); err == nil {
-			err = e
 		}
 		n := s.Steps.Len()
 		s.Steps.Append(n)

@@ -191,11 +191,11 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 
 func (a *app) verbs() []*cobra.Command {
 	run, resume, inbox, chat := a.runVerb(), onThreads(a.resumeVerb()), a.inboxVerb(), a.chatVerb()
-	worker := a.workerVerb()
-	a.engineFlag(run, resume, inbox, chat, worker)
+	serving, worker := a.serveVerb(), a.workerVerb()
+	a.engineFlag(run, resume, inbox, chat, serving, worker)
 	return []*cobra.Command{
 		run, resume, inbox, chat,
-		a.serveVerb(), a.devVerb(), worker, a.mcpVerb(), a.runsVerb(),
+		serving, a.devVerb(), worker, a.mcpVerb(), a.runsVerb(),
 		a.threadsVerb(), a.sessionsVerb(), onThreads(a.historyVerb()), onThreads(a.stateVerb()), onThreads(a.diffVerb()), onThreads(a.forkVerb()), onThreads(a.replayVerb()),
 		onThreads(a.exportVerb()), a.importVerb(), onThreads(a.pruneVerb()), onThreads(a.deleteVerb()),
 		a.newVerb(), a.validateVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),

@@ -86,6 +86,9 @@ workflows below it. Without a name it serves the graphs of this program, or if i
 the workflows below the current folder. It runs their runs too. Any number of processes may
 serve one store.
 
+With --engine the workers of the engine run the steps, and all servers on the store must have
+the same engine. Runs go on while no server lives.
+
 The first Ctrl-C or SIGTERM drains: runs stop at the end of their step, and go on in another
 process, or when this one is started again. The second stops at once.`,
 		Args: a.arguments("FILE", 0, math.MaxInt),
