@@ -101,7 +101,7 @@ func ask[T any](ctx context.Context, q Question, on *terms[T]) (v T, given answe
 			return v, given, fmt.Errorf("graph: data of the question %q: %w", q.Prompt, err)
 		}
 	}
-	in.Task = t.name()
+	in.Task = t.id()
 	if err := s.asks(place, in); err != nil {
 		return v, given, err
 	}

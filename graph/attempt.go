@@ -165,7 +165,6 @@ func (s *superstep) ownGate(t *task) *schedule.Gate {
 // end waits for what the node of a task that was found has left running. err is how the
 // node ended; end returns how the attempt does.
 func (t *task) end(err error) error {
-	t.name() // from now on it is only read
 	s := t.scope()
 	err = s.memo.Load().endAttempt(s.close(err))
 	t.open = s.unanswered()

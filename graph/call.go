@@ -233,7 +233,7 @@ func (d *durable) permit(ctx context.Context) *schedule.Permit {
 	}
 	d.up.task.addWaits(1)
 	defer d.up.task.addWaits(-1)
-	return d.up.permit().Permits().Acquire(ctx)
+	return d.up.permit().Permits().Acquire(ctx, new(schedule.Permit))
 }
 
 // again is Retry.again for calls: a question and a way out are no failures.

@@ -18,7 +18,7 @@ type committer struct {
 	run     *run
 	journal *journal.Journal // nil without a store, and before the thread is opened
 	next    nextCommit
-	rooms   [2]recordRoom // for the record of the head and the one that follows it
+	rooms   *[2]recordRoom // for the record of the head and the one that follows it; nil without a store
 }
 
 // recordRoom is memory for a record. A run uses two of them in turns.
@@ -64,6 +64,7 @@ func (c *committer) newJournal(chain *checkpoint.Chain) *journal.Journal {
 	} else if !r.req.replays() {
 		cfg.Keep, cfg.Now = r.cfg.Keep, r.cfg.Now
 	}
+	c.rooms = new([2]recordRoom)
 	return journal.New(r.ctx, chain, cfg)
 }
 
@@ -160,7 +161,7 @@ func (c *committer) record() (*checkpoint.Record, error) {
 		Next: rec.Next[:0], Fields: rec.Fields[:0],
 		Graph: r.name, Program: r.hash, Run: r.session.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: c.next.source,
 		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: c.next.ran, Input: r.inputHash, Taken: r.taken, Answered: r.questions.answered,
-		Metadata: r.opts.Metadata, Within: r.nested.within(),
+		Metadata: r.metadata(), Within: r.nested.within(),
 	}
 	err := c.recordFrontier(rec)
 	if c.next.rewind != nil && isDue(rec, c.next.rewind.Task) {

@@ -15,8 +15,8 @@ import (
 )
 
 // set makes r, which is zero, a run that has not begun.
-func (r *run) set(p *program, ctx context.Context, s *session, q *request, o RunOptions) {
-	r.program, r.session, r.req, r.opts = p, s, q, o
+func (r *run) set(p *program, ctx context.Context, s *session, q *request) {
+	r.program, r.session, r.req, r.opts = p, s, q, &s.opts
 	r.life.parent, r.ctx = ctx, &r.life
 	r.superstep.run, r.committer.run, r.tasks, r.outs, r.changed = r, r, r.inlineStorage.tasks[:0], r.inlineStorage.outs[:0], r.few[:0]
 	fields := len(p.schema.Fields())
@@ -188,11 +188,8 @@ func (r *run) unmoved() error {
 func (r *run) goOnFrom(chain *checkpoint.Chain) error {
 	rec := chain.Record
 	r.progress = progress{origin: rec.Origin, branch: rec.Branch, turn: rec.Turn, step: rec.Step, done: rec.Step,
-		inputHash: rec.Input, taken: rec.Taken}
+		inputHash: rec.Input, taken: rec.Taken, labels: rec.Metadata}
 	r.questions.answered, r.next.rewind = rec.Answered, cmp.Or(r.next.rewind, rec.Rewind)
-	if r.opts.Metadata == nil {
-		r.opts.Metadata = rec.Metadata
-	}
 	if (chain.Branches() || r.next.forks) && !r.req.replays() {
 		r.branch = chain.Head() + 1
 	}

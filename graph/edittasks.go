@@ -100,7 +100,7 @@ func (ed *editor) withoutActed(pending []checkpoint.Entry) (rest []checkpoint.En
 	acted := map[string]bool{}
 	for _, t := range ed.tasks {
 		if t.node.outcome.Node != step.NoNode {
-			acted[ed.taskID(ed.done+1, t.node.name, -1)] = true
+			acted[ed.taskID(ed.turn, ed.done+1, t.node.name, -1)] = true
 		}
 	}
 	for _, e := range pending {

@@ -77,7 +77,7 @@ func fallBack(ctx context.Context, calls []call, s, payload any) (Command, error
 		if errs = append(errs, err); i == len(calls)-1 {
 			return Command{}, errors.Join(errs...)
 		}
-		own.tried = append(slices.Clip(own.tried), t.placedLocked(err).Failure())
+		own.tried = append(slices.Clip(own.tried), t.placed(err).Failure())
 		own.dropQuestions()
 		t.run.schema.Assign(t.view, fresh)
 	}

@@ -16,7 +16,7 @@ func (c *committer) recordFrontier(rec *checkpoint.Record) error {
 	for i := range r.front.Len() {
 		t := r.front.Task(i)
 		name := r.nodes[t.Node].name
-		due := checkpoint.Task{ID: r.taskID(r.done+1, name, t.Index), Node: name}
+		due := checkpoint.Task{ID: r.taskID(r.turn, r.done+1, name, t.Index), Node: name}
 		if t.Index >= 0 {
 			payload, err := json.Marshal(t.Payload)
 			if err != nil {

@@ -225,7 +225,7 @@ func (e *memoEntry) isMade() bool { return e.value != nil || e.bad != nil }
 // after the thread went back with the one that the task had then, if back still counts.
 func (m *memo) find(e *memoEntry, back *rewound, id, name string) error {
 	if step := m.owner.run.session.root.req.replay; step != nil {
-		data, ok := step.results[m.owner.name()+slotMemo+id]
+		data, ok := step.results[m.owner.id()+slotMemo+id]
 		if !ok {
 			return fmt.Errorf("%w: %q of node %q", ErrReplay, name, m.owner.node.name)
 		}
@@ -250,7 +250,7 @@ func (m *memo) store(id string, v memoValue) error {
 	if err != nil {
 		return err
 	}
-	return j.PutWhile(m.over, []checkpoint.Entry{{Task: m.owner.name(), Slot: slotMemo + id, Keep: true, Data: data}})
+	return j.PutWhile(m.over, []checkpoint.Entry{{Task: m.owner.id(), Slot: slotMemo + id, Keep: true, Data: data}})
 }
 
 // entries returns the results in the form in which they are stored. m may be nil.
@@ -264,7 +264,7 @@ func (m *memo) entries() (entries []checkpoint.Entry) {
 		if e := m.byID[id]; e.stored {
 			data, err := json.Marshal(memoValue{e.name, e.value, e.asked})
 			if err == nil {
-				entries = append(entries, checkpoint.Entry{Task: m.owner.name(), Slot: slotMemo + id, Data: data})
+				entries = append(entries, checkpoint.Entry{Task: m.owner.id(), Slot: slotMemo + id, Data: data})
 			}
 		}
 	}

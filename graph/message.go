@@ -91,7 +91,7 @@ func tryOf(t *task) try {
 	s := t.scope()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return try{t.name(), s.restarts}
+	return try{t.id(), s.restarts}
 }
 
 // tokenCounts numbers the tokens of messages.

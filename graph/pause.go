@@ -86,5 +86,5 @@ func pausesOf(t *task, out outcome) []Interrupt {
 	if out.drained == "" {
 		return out.interrupts
 	}
-	return append(slices.Clip(out.interrupts), Interrupt{Namespace: t.run.ns(), Node: t.node.name, Task: t.name(), Kind: kindDrained})
+	return append(slices.Clip(out.interrupts), Interrupt{Namespace: t.run.ns(), Node: t.node.name, Task: t.id(), Kind: kindDrained})
 }

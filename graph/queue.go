@@ -103,7 +103,7 @@ func (q inputQueue) add(r *run, input state.View) error {
 		return err
 	}
 	rec := checkpoint.Record{Graph: r.name, Program: r.hash, Run: r.session.id, Origin: r.origin,
-		Time: r.cfg.Now().UTC(), Source: checkpoint.Input, Metadata: r.opts.Metadata}
+		Time: r.cfg.Now().UTC(), Source: checkpoint.Input, Metadata: r.metadata()}
 	for {
 		chain, err := checkpoint.Open(q.ctx, q.store, q.key(inputs), waitingSchema)
 		if err != nil {

@@ -20,7 +20,7 @@ type run struct {
 	ctx       context.Context // the life: ends with the caller's, a limit, or the first failure
 	life      life
 	req       *request
-	opts      RunOptions
+	opts      *RunOptions // of the session; a subgraph has those of its root
 	questions questions
 
 	values
@@ -46,8 +46,9 @@ type progress struct {
 	tries      int    // how often the results of the restored step could not be folded
 	steps      int    // supersteps of this call
 	front      step.Frontier
-	inputHash  string // of the turn's input
-	taken      uint64 // the newest queued input that has begun a turn
+	inputHash  string            // of the turn's input
+	taken      uint64            // the newest queued input that has begun a turn
+	labels     map[string]string // the metadata of the commit with which the run went on
 }
 
 // goal is what a run does after its request was served.
@@ -293,6 +294,19 @@ func (r *run) cancelled() error {
 // wasCancelled reports whether the run's context was cancelled rather than timed out.
 func (r *run) wasCancelled() bool { return errors.Is(r.ctx.Err(), context.Canceled) }
 
+// metadata returns the metadata of the commits that the run makes.
+func (r *run) metadata() map[string]string {
+	if r.opts.Metadata != nil {
+		return r.opts.Metadata
+	}
+	if r.inside != nil {
+		if m := r.inside.run.metadata(); m != nil {
+			return m
+		}
+	}
+	return r.labels
+}
+
 // thread reads the commits of the run's thread.
 func (r *run) thread() threadReader { return threadReader{r.ctx, r.cfg.Store, r.opts.Thread} }
 
@@ -301,11 +315,11 @@ func (r *run) key() checkpoint.Key {
 	return checkpoint.Key{Thread: r.opts.Thread, Namespace: r.ns()}
 }
 
-func (r *run) taskID(step int, node string, index int) string {
+func (r *run) taskID(turn, step int, node string, index int) string {
 	var room [256]byte
 	text := appendPart(room[:0], "task")
 	text = appendPart(appendPart(text, r.origin), r.ns())
-	text = appendNumber(appendNumber(text, r.turn), step)
+	text = appendNumber(appendNumber(text, turn), step)
 	return hexHash(appendNumber(appendPart(text, node), index))
 }
 

@@ -194,7 +194,7 @@ func (l *running) abandoned(r *run) error {
 // unstopped returns err with the place of t, and of the tasks around it up to r.
 func unstopped(r *run, t *task, err error) error {
 	for ; ; t = t.run.inside {
-		e := t.placedLocked(err)
+		e := t.placed(err)
 		e.Cancelled = r.wasCancelled()
 		if err = e; t.run == r {
 			return err

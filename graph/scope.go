@@ -22,10 +22,11 @@ type scope struct {
 	own   *schedule.Permit // of a call; nil for the node itself, which has that of its task
 
 	mu     sync.Mutex
-	over   bool          // the code has returned: it cannot ask or call any more
-	asked  keyUses       // how often each key was used
-	places [][]Interrupt // the open questions, in the order in which the code came to them
-	works  []*work       // what was started here
+	over   bool           // the code has returned: it cannot ask or call any more
+	asked  keyUses        // how often each key was used
+	places [][]Interrupt  // the open questions, in the order in which the code came to them
+	room   [1][]Interrupt // where places begins
+	works  []*work        // what was started here
 }
 
 // permit returns the permit of the goroutine that runs the code.
@@ -54,9 +55,9 @@ func (s *scope) id() string {
 	part := s.partName()
 	s.mu.Unlock()
 	if part != "" {
-		return s.task.name() + partMark + part
+		return s.task.id() + partMark + part
 	}
-	return s.task.name()
+	return s.task.id()
 }
 
 // partMark is between the id of a task and the name of a part in the id of the part's scope. The
@@ -92,7 +93,7 @@ func TaskID(ctx context.Context) string {
 	if t == nil {
 		return ""
 	}
-	return t.name()
+	return t.id()
 }
 
 // ExecutionID returns the id of what runs here: in a function that was given to [Once],
@@ -121,6 +122,9 @@ func (s *scope) reserve(key string) (n, place int, err error) {
 	use := useKey{key: key}
 	if s.ident == "" {
 		use.part = s.partName()
+	}
+	if s.places == nil {
+		s.places = s.room[:0]
 	}
 	s.places = append(s.places, nil)
 	return s.asked.next(use), len(s.places) - 1, nil

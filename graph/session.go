@@ -17,6 +17,7 @@ type session struct {
 	id      string // of the call, as in Result.Run
 	writer  string // the prefix of the ids of its commits
 	request request
+	opts    RunOptions
 	events  *emitter // nil when there can be no readers
 	drain   *Drain   // nil when nothing can ask the runs to stop
 	root    run
@@ -48,8 +49,10 @@ func (p *program) launch(ctx context.Context, o RunOptions, q request) *session 
 		ctx, s.release = context.WithTimeoutCause(ctx, p.cfg.Timeout, runOutOfTime(p.cfg.Timeout))
 	}
 	o.identify(ctx)
+	p = p.withInterrupts(&o)
+	s.opts = o
 	s.permits.Init(p.cfg.Concurrency, &s.permit)
-	s.root.set(p.withInterrupts(&o), ctx, s, &s.request, o)
+	s.root.set(p, ctx, s, &s.request)
 	s.root.permit = &s.permit
 	if s.root.bounded() {
 		s.root.running = new(running)

@@ -128,6 +128,7 @@ type visit struct {
 	n, place int    // which subgraph of its scope it is; the place of its questions
 	from     origin // where it goes on from, if its task goes back
 	request  request
+	permit   schedule.Permit
 	run      run
 }
 
@@ -176,9 +177,9 @@ func (v *visit) serve(ctx context.Context, input any) (outcome, error) {
 		defer cancel()
 	}
 	v.request = request{op: opCall, input: input}
-	r.set(inner, ctx, t.run.session, &v.request, t.run.opts)
+	r.set(inner, ctx, t.run.session, &v.request)
 	defer r.life.end()
-	r.permit = v.up.permit().Permits().Acquire(ctx)
+	r.permit = v.up.permit().Permits().Acquire(ctx, &v.permit)
 	defer r.permit.Close()
 	if ctx.Err() != nil {
 		return outcome{}, fmt.Errorf("graph %q: %w", r.name, r.cancelled())
@@ -285,7 +286,6 @@ func (v *visit) prepare() {
 	if r.running = t.running; r.running == nil && r.bounded() {
 		r.running = new(running)
 	}
-	r.opts.OnOpenQuestions = Discard // a question that is open belongs to a task that is no more
 	if r.session.root.cfg.Store != nil {
 		r.location() // the root may begin another turn while a call that was given up still runs
 	}
@@ -294,7 +294,7 @@ func (v *visit) prepare() {
 // location returns where the run is in the thread.
 func (v *visit) location() *location {
 	t := v.up.task
-	place := checkpoint.Within{Task: t.name(), Call: v.call(), Scopes: v.scopes(),
+	place := checkpoint.Within{Task: t.id(), Call: v.call(), Scopes: v.scopes(),
 		Node: t.node.name, Namespace: t.run.ns(), Turn: t.run.turn, Step: t.step, Root: t.position()}
 	return &location{cmp.Or(v.from.namespace, v.namespace(t.run.branch)), &place}
 }

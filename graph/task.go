@@ -21,13 +21,15 @@ import (
 // used for another step: the node may have retained the context.
 //
 // Only the goroutine that runs the node touches a task while it runs, except for what mu guards:
-// the attempt, the id and the label. A task whose node did not return is fenced and given up: a
-// new one takes its place, so late writes land nowhere.
+// the attempt, the id and the label. The id is that of the place at which the task began, also when
+// it is asked for after the run has gone on. A task whose node did not return is fenced and given
+// up: a new one takes its place, so late writes land nowhere.
 type task struct {
 	context.Context // the run's
 
 	run     *run
 	node    *node
+	turn    int
 	step    int
 	index   int // among the step's Sends; -1 for an edge-triggered task
 	payload any
@@ -143,15 +145,22 @@ func taskOf(ctx context.Context) *task {
 // id returns the task's id: a hash of thread, namespace, turn, step, node and place
 // among Sends. The turn counts because a turn that was given up leaves its step behind.
 func (t *task) id() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.idLocked()
+}
+
+// idLocked is id for a caller that holds mu.
+func (t *task) idLocked() string {
 	if t.storedID == "" {
-		t.storedID = t.run.taskID(t.step, t.node.name, t.index)
+		t.storedID = t.run.taskID(t.turn, t.step, t.node.name, t.index)
 	}
 	return t.storedID
 }
 
 // begin makes t a fresh task.
 func (t *task) begin(n *node, index int, payload any) {
-	t.node, t.job, t.step, t.index = n, &n.job, t.run.step, index
+	t.node, t.job, t.turn, t.step, t.index = n, &n.job, t.run.turn, t.run.step, index
 	if t.routed != nil {
 		t.routed.out.Node = n.outcome.Node
 	}
@@ -218,13 +227,6 @@ func (t *task) position() checkpoint.Position {
 	return checkpoint.Position{Branch: t.run.branch, Turn: t.run.turn, Step: t.step}
 }
 
-// name returns the task's id, for goroutines that share the task with others.
-func (t *task) name() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.id()
-}
-
 // waiting returns the open questions of t, also those of its subgraphs if it failed.
 func (t *task) waiting() []Interrupt {
 	if t.err == nil {
@@ -277,9 +279,9 @@ func (t *task) emit(ctx context.Context, ev Event) error {
 	defer t.addWaits(-1)
 	t.mu.Lock()
 	if ev.Task != "" {
-		ev.ParentTask = t.id()
+		ev.ParentTask = t.idLocked()
 	}
-	ev.Namespace, ev.Step, ev.Node, ev.Task = t.run.ns(), t.step, t.node.name, cmp.Or(ev.Task, t.id())
+	ev.Namespace, ev.Step, ev.Node, ev.Task = t.run.ns(), t.step, t.node.name, cmp.Or(ev.Task, t.idLocked())
 	t.mu.Unlock()
 	return t.run.session.events.Send(ctx, t.run.ctx, stream.Class(ev.Mode), t.run.depth, ev)
 }
@@ -307,15 +309,10 @@ func (t *task) label() string {
 func (t *task) fail(err error) error { return t.placed(err) }
 
 func (t *task) placed(err error) *NodeError {
-	return &NodeError{Graph: t.run.name, Thread: t.run.opts.Thread, Node: t.node.name, Task: t.id(),
-		Step: t.step, Attempt: t.number, Payload: t.payload, Err: err}
-}
-
-// placedLocked is placed while the node of t runs: others may read the task.
-func (t *task) placedLocked(err error) *NodeError {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.placed(err)
+	return &NodeError{Graph: t.run.name, Thread: t.run.opts.Thread, Node: t.node.name, Task: t.idLocked(),
+		Step: t.step, Attempt: t.number, Payload: t.payload, Err: err}
 }
 
 // failed is fail for what an attempt returned. What failed after the run's context had ended is

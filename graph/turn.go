@@ -39,7 +39,7 @@ func (s *turnStart) check() (err error) {
 
 // waits reports whether the input is queued, because questions are open or older inputs are queued.
 func (s *turnStart) waits() (bool, error) {
-	if s.fresh || s.opts.OnOpenQuestions == Discard {
+	if s.fresh || s.inside != nil || s.opts.OnOpenQuestions == Discard {
 		return false, nil
 	}
 	open, err := sortPending(s.journal.Chain.Pending).open(s.journal.Chain.Record)

@@ -44,10 +44,11 @@ func (p *Permits) take(ctx context.Context) bool {
 
 func (p *Permits) give() { <-p.ready() }
 
-// Acquire waits for a permit. If ctx ends first, it returns one that is not held: its holder
-// only has to come to its end, and goes on without.
-func (p *Permits) Acquire(ctx context.Context) *Permit {
-	return &Permit{from: p, free: !p.take(ctx)}
+// Acquire waits for a permit and makes it the one that to, which is zero, holds. If ctx ends first,
+// to holds none: its holder only has to come to its end, and goes on without.
+func (p *Permits) Acquire(ctx context.Context, to *Permit) *Permit {
+	to.from, to.free = p, !p.take(ctx)
+	return to
 }
 
 // Permit is the right of a goroutine, and of the code it runs, to be at work. It is held except

@@ -26,7 +26,7 @@ func free(all *schedule.Permits) (n int) {
 	var waiting sync.WaitGroup
 	for range 100 {
 		waiting.Go(func() {
-			p := all.Acquire(ctx)
+			p := all.Acquire(ctx, new(schedule.Permit))
 			if ctx.Err() == nil {
 				got.Add(1)
 			}
@@ -71,7 +71,7 @@ func TestPermit_WaitsForAFreeOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all, first := permits(1)
 		first.Release()
-		second := all.Acquire(t.Context())
+		second := all.Acquire(t.Context(), new(schedule.Permit))
 		var back atomic.Bool
 		var waiters sync.WaitGroup
 		waiters.Go(func() { first.Acquire(t.Context()); back.Store(true) })
@@ -90,7 +90,7 @@ func TestPermit_GoesOnWithoutOneWhenTheContextEnds(t *testing.T) {
 		all, _ := permits(1)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		p := all.Acquire(ctx) // returns although none is free
+		p := all.Acquire(ctx, new(schedule.Permit)) // returns although none is free
 		p.Release()
 		p.Acquire(ctx)
 		p.Close()
