@@ -58,7 +58,8 @@ var operations = map[string]struct {
 	"PUT /store/items": {noAnswer, []int{400}}, "GET /store/items": {"Item", []int{400, 422}}, "DELETE /store/items": {noAnswer, []int{400}},
 	"POST /store/items/search": {"Items", nil}, "POST /store/namespaces": {"Namespaces", nil},
 
-	"POST /mcp": {eventAnswer, []int{429}},
+	"POST /mcp":                {eventAnswer, []int{429}},
+	"POST /a2a/{assistant_id}": {"Object", []int{429}}, "GET /.well-known/agent-card.json": {"Object", []int{404}},
 }
 
 // failureSchemas are the schemas of failures that are no Error, by method, path and status.

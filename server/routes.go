@@ -92,6 +92,8 @@ var routes = []route{
 
 	{http.MethodPost, "/mcp", false, waits(postMCP)},
 	{http.MethodPost, "/mcp/{$}", false, waits(postMCP)},
+	{http.MethodPost, "/a2a/{assistant_id}", false, waits(postA2A)},
+	{http.MethodGet, "/.well-known/agent-card.json", false, getCard},
 }
 
 // viewRun answers GET /runs/{run_id}/stream, /runs/{run_id}/join and /runs/crons/{cron_id}, of
