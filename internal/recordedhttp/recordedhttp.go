@@ -13,12 +13,12 @@ import (
 	"sync"
 )
 
-// Case is one recorded answer.
+// Case is one answer of a server.
 type Case struct {
 	Name string // of its file
 	Want string // the kind of the failure, or "ok"
 	Text string
-	Then string // "", "hang" or "flood"
+	Then string // "", "hang", "flood" or "flood-event"
 	Raw  []byte // the response
 }
 
@@ -124,8 +124,11 @@ func (s *Server) Serve(conn net.Conn) {
 	switch {
 	case c.Then == "hang":
 		_, _ = io.Copy(io.Discard, conn) // until the client leaves
-	case c.Then == "flood":
+	case c.Then == "flood", c.Then == "flood-event":
 		last := append([]byte("\n"), c.Raw[1+bytes.LastIndexByte(bytes.TrimSpace(c.Raw), '\n'):]...)
+		if c.Then == "flood-event" {
+			last = c.Raw[2+bytes.LastIndex(bytes.TrimSpace(c.Raw), []byte("\n\n")):]
+		}
 		for err == nil {
 			_, err = conn.Write(last)
 		}

@@ -16,13 +16,8 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// maxEvent limits one event of a stream, and an answer that is not streamed, in bytes.
-const maxEvent = 2 * model.MaxAnswer
-
 // maxRefusal limits the text of a refusal, in bytes.
 const maxRefusal = 64 << 10
-
-var errLarge = fmt.Errorf("an event is larger than %d bytes", maxEvent)
 
 // answer reads an answer from the wire.
 type answer struct {
@@ -39,32 +34,11 @@ type answer struct {
 // read reads a response with a status of success.
 func (a *answer) read(res *http.Response) error {
 	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	body := &bounded{ReadCloser: res.Body, left: maxEvent}
-	res.Body = body
-	switch media {
-	case "application/json":
+	if media == "application/json" {
 		return a.whole(res.Body)
-	case "text/event-stream", "":
-		res.Header.Del("Content-Type")
-		return a.events(ssestream.NewDecoder(res), body)
 	}
-	head, _ := io.ReadAll(io.LimitReader(res.Body, maxError)) // clean shortens it
-	return a.bad("the answer is %s: %s", media, a.m.clean(string(head)))
-}
-
-// bounded fails when more than left bytes are read.
-type bounded struct {
-	io.ReadCloser
-	left int
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, errLarge
-	}
-	n, err := b.ReadCloser.Read(p)
-	b.left -= n
-	return n, err
+	res.Header.Del("Content-Type")
+	return a.events(ssestream.NewDecoder(res))
 }
 
 func (a *answer) bad(format string, args ...any) error {
@@ -72,10 +46,9 @@ func (a *answer) bad(format string, args ...any) error {
 }
 
 // events reads a stream up to its [DONE].
-func (a *answer) events(events ssestream.Decoder, body *bounded) error {
+func (a *answer) events(events ssestream.Decoder) error {
 	for events.Next() {
 		data := bytes.TrimSpace(events.Event().Data)
-		body.left = maxEvent
 		switch {
 		case len(data) == 0:
 			continue
@@ -98,14 +71,14 @@ func (a *answer) event(data []byte) error {
 		Error json.RawMessage `json:"error"`
 	}
 	if err := json.Unmarshal(data, &failed); err != nil {
-		return a.bad("an event is no JSON: %s", a.m.clean(string(data)))
+		return a.bad("an event is no JSON: %s", a.m.http.Clean(string(data)))
 	}
 	if len(failed.Error) > 0 && !bytes.Equal(failed.Error, []byte("null")) {
-		return a.m.serverError(a.name, 0, failed.Error)
+		return a.m.serverError(a.name, failed.Error)
 	}
 	var c sdk.ChatCompletionChunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return a.bad("an event is no chunk of an answer: %s", a.m.clean(string(data)))
+		return a.bad("an event is no chunk of an answer: %s", a.m.http.Clean(string(data)))
 	}
 	return a.chunk(c)
 }
@@ -179,7 +152,7 @@ func (a *answer) finish(reason string) error {
 func (a *answer) end(done bool) error {
 	switch {
 	case a.refusal != "":
-		return &model.Error{Kind: model.Refused, Model: a.name, Message: a.m.clean(a.refusal)}
+		return &model.Error{Kind: model.Refused, Model: a.name, Message: a.m.http.Clean(a.refusal)}
 	case a.stop == "" && !done:
 		return io.ErrUnexpectedEOF
 	case a.stop == "" && !a.begun:
@@ -206,9 +179,9 @@ func (a *answer) whole(body io.Reader) error {
 	var c sdk.ChatCompletion
 	switch err := errors.Join(json.Unmarshal(data, &head), json.Unmarshal(data, &c)); {
 	case err != nil:
-		return a.bad("the answer is no JSON: %s", a.m.clean(string(data)))
+		return a.bad("the answer is no JSON: %s", a.m.http.Clean(string(data)))
 	case len(head.Error) > 0 && !bytes.Equal(head.Error, []byte("null")):
-		return a.m.serverError(a.name, 0, head.Error)
+		return a.m.serverError(a.name, head.Error)
 	case len(c.Choices) == 0:
 		return a.bad("the answer has no choices")
 	}

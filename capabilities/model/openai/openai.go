@@ -2,12 +2,10 @@ package openai
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"iter"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -16,7 +14,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/weftrun/weft/capabilities/model"
-	"github.com/weftrun/weft/internal/redact"
+	"github.com/weftrun/weft/internal/modelhttp"
 )
 
 // Config configures a model and its server.
@@ -61,10 +59,10 @@ var ErrConfig = errors.New("openai: invalid configuration")
 
 // Model is a model on a server with OpenAI's API. It is safe for concurrent use.
 type Model struct {
-	cfg     Config
-	client  sdk.Client
-	secrets *redact.Redactor // what no failure may contain
-	own     bool             // it is OpenAI's own server
+	cfg    Config
+	http   *modelhttp.Client
+	client sdk.Client
+	own    bool // it is OpenAI's own server
 }
 
 var _ model.Model = (*Model)(nil)
@@ -82,105 +80,28 @@ func New(cfg Config) (*Model, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = ownURL
 	}
-	if err := cfg.check(); err != nil {
+	var formErr error
+	if cfg.Form != FormSchema && cfg.Form != FormObject && cfg.Form != FormPrompt {
+		formErr = fmt.Errorf("%w: Form must be empty, object or prompt (got %q)", ErrConfig, cfg.Form)
+	}
+	client, err := modelhttp.New(modelhttp.Config{
+		URL: cfg.BaseURL, Key: cfg.Key, Header: cfg.Header, Idle: cfg.Idle, Timeout: cfg.Timeout, Client: cfg.Client, Now: cfg.Now,
+		Failed: errorResponse, Media: []string{"text/event-stream", "application/json"},
+	}, ErrConfig)
+	if err = errors.Join(err, formErr); err != nil {
 		return nil, err
 	}
-	if cfg.Idle == 0 {
-		cfg.Idle = 2 * time.Minute
-	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 10 * time.Minute
-	}
-	if cfg.Client == nil {
-		cfg.Client = &http.Client{CheckRedirect: sameHost}
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	m := &Model{cfg: cfg, own: strings.HasPrefix(cfg.BaseURL, "https://api.openai.com/"), secrets: redactor(cfg.secrets())}
+	m := &Model{cfg: cfg, http: client, own: strings.HasPrefix(cfg.BaseURL, "https://api.openai.com/")}
 	m.client = sdk.Client{Options: m.options()}
 	return m, nil
-}
-
-var errElsewhere = errors.New("the server redirects to another host")
-
-// sameHost follows redirects within a host, and none from https to http.
-func sameHost(req *http.Request, via []*http.Request) error {
-	from := via[0].URL
-	switch {
-	case req.URL.Host != from.Host, from.Scheme == "https" && req.URL.Scheme != "https":
-		return errElsewhere
-	case len(via) >= 10:
-		return errors.New("the server redirects without an end")
-	}
-	return nil
-}
-
-func (c Config) check() error {
-	var errs []error
-	u, err := url.Parse(c.BaseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		errs = append(errs, fmt.Errorf("%w: BaseURL must be an http or https address", ErrConfig)) // it may hold a password
-	}
-	if strings.ContainsAny(c.Key, "\r\n\x00") {
-		errs = append(errs, fmt.Errorf("%w: Key must not contain a line break", ErrConfig))
-	}
-	if c.Idle < 0 || c.Timeout < 0 {
-		errs = append(errs, fmt.Errorf("%w: Idle and Timeout must not be negative", ErrConfig))
-	}
-	if c.Form != FormSchema && c.Form != FormObject && c.Form != FormPrompt {
-		errs = append(errs, fmt.Errorf("%w: Form must be empty, object or prompt (got %q)", ErrConfig, c.Form))
-	}
-	return errors.Join(errs...)
-}
-
-func redactor(secrets []string) *redact.Redactor {
-	all := make([]redact.Secret, len(secrets))
-	for i, s := range secrets {
-		all[i] = redact.Secret{Value: s, Shown: "…"}
-	}
-	return redact.New(all...)
-}
-
-// secrets returns what no failure may contain.
-func (c Config) secrets() (all []string) {
-	add := func(s string) {
-		if s = strings.TrimSpace(s); len(s) >= 4 {
-			all = append(all, s)
-			if slashed := strings.ReplaceAll(s, "/", `\/`); slashed != s { // as some servers write JSON
-				all = append(all, slashed)
-			}
-		}
-	}
-	add(c.Key)
-	for _, values := range c.Header {
-		for _, v := range values {
-			add(v)
-			_, token, _ := strings.Cut(v, " ")
-			add(token)
-		}
-	}
-	if u, err := url.Parse(c.BaseURL); err == nil {
-		if password, ok := u.User.Password(); ok {
-			add(password)
-			add(base64.StdEncoding.EncodeToString([]byte(u.User.Username() + ":" + password))) // as it is sent
-		}
-		for _, values := range u.Query() {
-			for _, v := range values {
-				add(v)
-			}
-		}
-	}
-	return all
 }
 
 func (m *Model) options() []option.RequestOption {
 	opts := []option.RequestOption{
 		option.WithBaseURL(strings.TrimSuffix(m.cfg.BaseURL, "/") + "/"),
-		option.WithHTTPClient(m.cfg.Client),
+		option.WithHTTPClient(m.http.HTTP()),
 		option.WithMaxRetries(0),
 		option.WithHeader("Accept", "text/event-stream, application/json"),
-		option.WithMiddleware(m.receive),
 	}
 	if m.cfg.Key != "" {
 		opts = append(opts, option.WithAPIKey(m.cfg.Key))
@@ -210,37 +131,24 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chu
 	}
 }
 
-var (
-	errIdle  = errors.New("the server is silent")
-	errLate  = errors.New("the answer takes too long")
-	errEnded = errors.New("the answer has ended")
-)
-
 // stream sends the request and yields the answer. stopped is true if the caller stopped reading.
-func (m *Model) stream(outer context.Context, r model.Request, yield func(model.Chunk) bool) (stopped bool, err error) {
+func (m *Model) stream(ctx context.Context, r model.Request, yield func(model.Chunk) bool) (stopped bool, err error) {
 	params, opts, err := m.request(r)
 	if err != nil {
 		return false, err
 	}
-	ctx, cancel := context.WithCancelCause(outer)
-	defer cancel(errEnded)
-	late := time.AfterFunc(m.cfg.Timeout, func() { cancel(errLate) })
-	defer late.Stop()
-	idle := time.AfterFunc(m.cfg.Idle, func() { cancel(errIdle) })
-	defer idle.Stop()
-	var res *http.Response
-	if err := m.client.Post(ctx, "chat/completions", params, &res, opts...); err != nil {
-		return false, m.failure(outer, ctx, r, err, false)
-	}
-	defer res.Body.Close()
-	a := answer{m: m, name: r.Model, yield: func(c model.Chunk) bool {
-		idle.Stop() // the time of the caller is not the server's
-		defer idle.Reset(m.cfg.Idle)
-		return yield(c)
-	}}
-	err = a.read(res)
-	if err == nil || a.stopped {
-		return a.stopped, nil
-	}
-	return false, m.failure(outer, ctx, r, err, a.begun)
+	err = m.http.Do(ctx, r.Model, func(ctx context.Context) error {
+		var res *http.Response
+		if err := m.client.Post(ctx, "chat/completions", params, &res, opts...); err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		a := answer{m: m, name: r.Model, yield: yield}
+		err := a.read(res)
+		if stopped = a.stopped; stopped {
+			return nil
+		}
+		return err
+	})
+	return stopped, err
 }

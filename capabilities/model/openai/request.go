@@ -14,6 +14,7 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/internal/modelhttp"
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -25,7 +26,7 @@ func (m *Model) request(r model.Request) (p sdk.ChatCompletionNewParams, opts []
 	p.Model = r.Model
 	c := conversion{model: r.Model}
 	if r.Output != nil && m.cfg.Form != FormSchema {
-		c.messages = append(c.messages, sdk.SystemMessage("Answer with one JSON value that fits this JSON Schema, and nothing else:\n"+string(r.Output.JSON)))
+		c.messages = append(c.messages, sdk.SystemMessage(modelhttp.SchemaPrompt(r.Output.JSON)))
 	}
 	for i, said := range r.Messages {
 		if err := c.add(said); err != nil {
