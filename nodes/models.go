@@ -20,6 +20,7 @@ import (
 //	  small: {provider: openai, model: gpt-5-mini}
 //	  local: {provider: openai, model: qwen3, base_url: "http://localhost:11434/v1"}
 //	  other: {provider: openai, model: m1, base_url: "${env:OTHER_URL}", key: "${env:OTHER_KEY}"}
+//	  safe:  {provider: openai, model: gpt-5, fallback: [local]}
 //
 // A key of the environment is sent to the provider's own server, to an address that comes from the
 // environment, and to the hosts that the person allows: see [workflow.Env]. It is never sent to
@@ -39,6 +40,8 @@ type ModelEntry struct {
 	// Answers is how an answer of a type is requested: schema, or object or prompt for servers
 	// without it.
 	Answers string `json:"answers,omitempty"`
+	// Fallback are the models that answer in this order if this one cannot: see [model.Fallback].
+	Fallback []string `json:"fallback,omitempty"`
 
 	provider model.Provider
 	all      map[string]model.Provider
@@ -58,13 +61,33 @@ func (p Program) modelsSection() workflow.Section {
 			"key":      "${env:NAME} or ${secret:NAME}; by default the variable of the provider",
 			"timeout":  "the longest duration of an answer, such as 2m; by default 10m",
 			"answers":  "how an answer of a type is requested, for servers without schemas; by default schema",
+			"fallback": "the models that answer, in this order, if this one cannot",
 		},
 		Choices: map[string][]string{
 			"provider": slices.Sorted(maps.Keys(providers)),
 			"answers":  {"schema", "object", "prompt"},
 		},
-		Taken: slices.Sorted(maps.Keys(p.Models)),
+		Elsewhere: map[string]map[string]string{"provider": elsewhere(providers)},
+		Taken:     slices.Sorted(maps.Keys(p.Models)),
 	}
+}
+
+// providerPrograms are the programs with providers that the stock command line does not have.
+var providerPrograms = map[string]string{
+	"anthropic": "github.com/weftrun/weft/models/cmd/weft",
+	"gemini":    "github.com/weftrun/weft/models/cmd/weft",
+}
+
+// elsewhere returns what to do about the providers that this program does not have.
+func elsewhere(providers map[string]model.Provider) map[string]string {
+	all := map[string]string{}
+	for name, program := range providerPrograms {
+		if _, ok := providers[name]; !ok {
+			all[name] = fmt.Sprintf("use the program %[1]s, this command line with the provider: go install %[1]s@latest; "+
+				"a program of your own names it in weftcli.Config.Providers", program)
+		}
+	}
+	return all
 }
 
 // Check refuses an invalid address, and finds the provider.
@@ -109,7 +132,17 @@ func sameServer(u *url.URL, address string) bool {
 
 // Open returns the model, which reads the environment when it is first used.
 func (m *ModelEntry) Open(name string, env workflow.Env) (any, error) {
-	return model.Func(func(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
+	return declaredModel{m.opener(name, env), m.Fallback}, nil
+}
+
+// declaredModel is the model of an entry, without its fallbacks.
+type declaredModel struct {
+	model.Model
+	fallback []string
+}
+
+func (m *ModelEntry) opener(name string, env workflow.Env) model.Func {
+	return func(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
 		c, err := m.config(env)
 		if err != nil {
 			return failed(fmt.Errorf("models.%s: %w", name, err))
@@ -119,7 +152,7 @@ func (m *ModelEntry) Open(name string, env workflow.Env) (any, error) {
 			return failed(fmt.Errorf("models.%s: %w", name, err))
 		}
 		return opened.Stream(ctx, r)
-	}), nil
+	}
 }
 
 func failed(err error) iter.Seq2[model.Chunk, error] {

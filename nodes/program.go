@@ -73,9 +73,38 @@ func (p Program) model(name string) (model.Model, error) {
 	if name == "" {
 		name = p.declared.Names(modelsName)[0] // the only one
 	}
+	return p.declaredModel(name)
+}
+
+// declaredModel opens the model of a file, with its fallbacks. A fallback's own are not used.
+func (p Program) declaredModel(name string) (model.Model, error) {
 	v, _, err := p.declared.Open(modelsName, name)
-	m, _ = v.(model.Model)
-	return m, err
+	if err != nil {
+		return nil, err
+	}
+	first := v.(declaredModel)
+	all := []model.Model{first.Model}
+	for _, other := range first.fallback {
+		if other == name {
+			return nil, &refusal{fmt.Sprintf("models.%s: fallback must not name the model itself", name)}
+		}
+		m, known := p.Models[other]
+		if !known {
+			v, declared, err := p.declared.Open(modelsName, other)
+			if err != nil {
+				return nil, err
+			}
+			if !declared {
+				return nil, &refusal{fmt.Sprintf("models.%s: there is no model %q to fall back to", name, other)}
+			}
+			m = v.(declaredModel).Model
+		}
+		all = append(all, m)
+	}
+	if len(all) == 1 {
+		return first.Model, nil
+	}
+	return model.Fallback(all...), nil
 }
 
 // allModels returns the models that a file can name. The file uses all of them.

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"encoding/json"
+
 	"github.com/weftrun/weft/state/message"
 )
 
@@ -10,6 +12,10 @@ type Chunk struct {
 	Text string
 	// Reasoning is the model's reasoning, if it is separate from the answer.
 	Reasoning string
+	// Part is content of a type of the provider, such as a thought with its signature; nil is none.
+	// It is part of the message, because the provider needs it again in the next request. Other
+	// providers leave it out.
+	Part *message.Part
 	// Call is a piece of a call of a tool; nil is none.
 	Call *CallDelta
 	// Usage is the cost of the answer, as far as it is known; a later one replaces it.
@@ -26,6 +32,8 @@ type CallDelta struct {
 	Index int
 	// ID and Name are set once; Arguments come in pieces.
 	ID, Name, Arguments string
+	// Extra holds fields of the provider, which it needs again in the next request.
+	Extra map[string]json.RawMessage
 }
 
 // Stop is why an answer ended.

@@ -25,6 +25,7 @@
 //     attempt may succeed. An [OutputError] is an answer that does not fit its schema.
 //   - A [Meter] counts what many calls cost together ([Spend]) and keeps them within a [Budget];
 //     [Limited] is a model under a meter.
+//   - A [Fallback] asks the next of several models if one cannot answer.
 //   - A [Scripted] model returns prepared answers, for tests and demonstrations: [Script],
 //     [ScriptFunc].
 //
@@ -41,7 +42,7 @@
 //
 // # Limits
 //
-// The package knows no provider; package openai does. It runs no tools; package tool does. It
-// retries nothing, except that Decode repairs an answer once. Use the policy of a node for retries;
-// they continue after a crash.
+// The package knows no provider; packages openai, anthropic and gemini do. It runs no tools;
+// package tool does. It retries nothing, except that Decode repairs an answer once. Use the policy
+// of a node for retries; they continue after a crash.
 package model

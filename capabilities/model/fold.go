@@ -45,6 +45,7 @@ type Fold struct {
 	Request Request
 
 	text, reasoning strings.Builder
+	parts           []placed
 	calls           []call
 	usage           *message.Usage
 	model           string
@@ -57,6 +58,13 @@ type call struct {
 	index    int
 	id, name string
 	args     []byte
+	extra    map[string]json.RawMessage
+}
+
+// placed is a part of the provider, after so many bytes of text.
+type placed struct {
+	part message.Part
+	at   int
 }
 
 // Add adds a chunk. It returns an [*Error] for an answer that is invalid or too large.
@@ -64,6 +72,10 @@ func (f *Fold) Add(c Chunk) error {
 	f.size += len(c.Text) + len(c.Reasoning)
 	f.text.WriteString(c.Text)
 	f.reasoning.WriteString(c.Reasoning)
+	if c.Part != nil {
+		f.size += sizeOf(c.Part.Extra)
+		f.parts = append(f.parts, placed{*c.Part, f.text.Len()})
+	}
 	if c.Usage != nil {
 		f.usage = c.Usage
 	}
@@ -117,7 +129,7 @@ func (f *Fold) cost(by message.Counter) message.Usage {
 // call adds a piece of a call. A piece with a new ID at the same index is another call, because
 // some servers use index 0 for every call.
 func (f *Fold) call(d CallDelta) error {
-	f.size += len(d.ID) + len(d.Name) + len(d.Arguments)
+	f.size += len(d.ID) + len(d.Name) + len(d.Arguments) + sizeOf(d.Extra)
 	at := -1
 	for i := range f.calls {
 		if f.calls[i].index == d.Index {
@@ -138,13 +150,41 @@ func (f *Fold) call(d CallDelta) error {
 		c.name = d.Name
 	}
 	c.args = append(c.args, d.Arguments...)
+	if d.Extra != nil {
+		c.extra = d.Extra
+	}
 	return nil
+}
+
+// sizeOf returns the size of a provider's fields.
+func sizeOf(extra map[string]json.RawMessage) (n int) {
+	for name, v := range extra {
+		n += len(name) + len(v)
+	}
+	return n
+}
+
+// content returns the text and the parts of the provider, in order.
+func (f *Fold) content() (all []message.Part) {
+	text, from := f.text.String(), 0
+	say := func(to int) {
+		if to > from {
+			all = append(all, message.Text(strings.ToValidUTF8(text[from:to], "\uFFFD")))
+			from = to
+		}
+	}
+	for _, p := range f.parts {
+		say(p.at)
+		all = append(all, p.part)
+	}
+	say(len(text))
+	return all
 }
 
 // Response returns the whole answer: see [Generate] for the errors.
 func (f *Fold) Response() (Response, error) {
 	r := Response{Stop: f.stop, Model: f.model, Reasoning: f.reasoning.String()}
-	r.Message = message.Assistant(strings.ToValidUTF8(f.text.String(), "\uFFFD"))
+	r.Message = message.Message{Role: message.RoleAssistant, Content: f.content()}
 	r.Message.ID = f.Request.ID
 	if f.usage != nil {
 		u := *f.usage
@@ -189,7 +229,7 @@ func (f *Fold) named() ([]message.Call, error) {
 			prefix = "call"
 		}
 		seen[c.id] = true
-		calls = append(calls, message.Call{ID: c.id, Name: c.name, Arguments: json.RawMessage(c.args)})
+		calls = append(calls, message.Call{ID: c.id, Name: c.name, Arguments: json.RawMessage(c.args), Extra: c.extra})
 	}
 	for i := range calls {
 		if !utf8.Valid(calls[i].Arguments) {

@@ -24,6 +24,9 @@ type Section struct {
 	Params map[string]string
 	// Choices are the values that a text parameter may have, by its name.
 	Choices map[string][]string
+	// Elsewhere are values that only other programs have, by parameter and value, each with what to
+	// do about it.
+	Elsewhere map[string]map[string]string
 	// Taken are the names that the program uses already.
 	Taken []string
 }
@@ -189,7 +192,9 @@ func (c *checker) entryValues(t *template, s Section, what string, wellFormed bo
 			c.fail(item.at, "WF503", "%s.%s must be constant", what, k.Value)
 			continue
 		}
-		if text := item.at.Value; len(words) > 0 && !slices.Contains(words, text) {
+		if text := item.at.Value; s.Elsewhere[k.Value][text] != "" {
+			c.failAt(item.at.Line, item.at.Column, "WF108", s.Elsewhere[k.Value][text], "this program has no %s %q for %s", k.Value, text, what)
+		} else if len(words) > 0 && !slices.Contains(words, text) {
 			c.fail(item.at, "WF108", "%s.%s must be %s, not %q%s", what, k.Value, strings.Join(words, " or "), text, didYouMean(text, words))
 		}
 	}

@@ -68,7 +68,7 @@ func (o Options) entrySections() (all []section) {
 		for _, p := range paramsOf(structOf(s.New())) {
 			takes := constantOnly(properties[p.name].(schema))
 			if words := s.Choices[p.name]; len(words) > 0 {
-				takes = oneOfWords(words...)
+				takes = oneOfWords(slices.Concat(words, slices.Sorted(maps.Keys(s.Elsewhere[p.name])))...)
 			}
 			of.keys = append(of.keys, key{p.name, s.Params[p.name], takes})
 		}
