@@ -1,0 +1,224 @@
+package anthropic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/internal/modelhttp"
+)
+
+// Config configures a model.
+type Config struct {
+	// Model is the model of requests that name none.
+	Model string
+	// BaseURL is the address up to "/v1/messages"; "" is that in ANTHROPIC_BASE_URL, or else
+	// Anthropic's.
+	BaseURL string
+	// Key is the key of the API. "" is that in ANTHROPIC_API_KEY, unless BaseURL is set here,
+	// because the key of one server must not be sent to another.
+	Key string
+	// Header is sent with each request, such as anthropic-beta.
+	Header http.Header
+	// MaxTokens limits answers of requests without a limit, because the API needs one; 0 is 8192.
+	MaxTokens int
+	// Form is how an answer that matches a schema is requested.
+	Form Form
+	// Idle limits the wait for the beginning of the answer and each pause in it; 0 is two minutes.
+	Idle time.Duration
+	// Timeout limits the whole answer; 0 is ten minutes.
+	Timeout time.Duration
+	// Client sends the requests. nil uses the default transport and follows redirects only within
+	// one host, because other hosts must not get the key and the conversation.
+	Client *http.Client
+	// Now returns the time with which a date in Retry-After is compared; nil is time.Now.
+	Now func() time.Time
+}
+
+// Form is how a server is asked for an answer that matches a schema. The answer is always checked:
+// see model.Decode.
+type Form string
+
+// The forms.
+const (
+	// FormSchema sends the schema as output_config, if the API can enforce it; otherwise it is
+	// FormPrompt.
+	FormSchema Form = ""
+	// FormPrompt writes the schema into the system prompt.
+	FormPrompt Form = "prompt"
+)
+
+// ErrConfig is returned for an invalid configuration.
+var ErrConfig = errors.New("anthropic: invalid configuration")
+
+// Model is a model of Anthropic. It is safe for concurrent use.
+type Model struct {
+	cfg      Config
+	http     *modelhttp.Client
+	messages sdk.MessageService
+}
+
+var _ model.Model = (*Model)(nil)
+
+const ownURL = "https://api.anthropic.com"
+
+// New returns a model, or an [ErrConfig]. It sends no request.
+func New(cfg Config) (*Model, error) {
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = os.Getenv("ANTHROPIC_BASE_URL")
+		if cfg.Key == "" {
+			cfg.Key = os.Getenv("ANTHROPIC_API_KEY")
+		}
+	}
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = ownURL
+	}
+	var own error
+	if cfg.Form != FormSchema && cfg.Form != FormPrompt {
+		own = fmt.Errorf("%w: Form must be empty or prompt (got %q)", ErrConfig, cfg.Form)
+	}
+	if cfg.MaxTokens < 0 {
+		own = errors.Join(own, fmt.Errorf("%w: MaxTokens must not be negative (got %d)", ErrConfig, cfg.MaxTokens))
+	}
+	if cfg.MaxTokens == 0 {
+		cfg.MaxTokens = 8192
+	}
+	client, err := modelhttp.New(modelhttp.Config{
+		URL: cfg.BaseURL, Key: cfg.Key, Header: cfg.Header, Idle: cfg.Idle, Timeout: cfg.Timeout, Client: cfg.Client, Now: cfg.Now,
+		Failed: errorResponse, Media: []string{"text/event-stream"},
+	}, ErrConfig)
+	if err = errors.Join(err, own); err != nil {
+		return nil, err
+	}
+	m := &Model{cfg: cfg, http: client}
+	m.messages = sdk.NewMessageService(m.options()...)
+	return m, nil
+}
+
+func (m *Model) options() []option.RequestOption {
+	opts := []option.RequestOption{
+		option.WithBaseURL(strings.TrimSuffix(m.cfg.BaseURL, "/") + "/"),
+		option.WithHTTPClient(m.http.HTTP()),
+		option.WithMaxRetries(0),
+	}
+	if m.cfg.Key != "" {
+		opts = append(opts, option.WithAPIKey(m.cfg.Key))
+	}
+	for name, values := range m.cfg.Header {
+		for i, v := range values {
+			set := option.WithHeaderAdd
+			if i == 0 {
+				set = option.WithHeader
+			}
+			opts = append(opts, set(name, v))
+		}
+	}
+	return opts
+}
+
+// Stream implements model.Model.
+func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
+	if r.Model == "" {
+		r.Model = m.cfg.Model
+	}
+	return func(yield func(model.Chunk, error) bool) {
+		params, opts, err := m.request(r)
+		if err != nil {
+			yield(model.Chunk{}, err)
+			return
+		}
+		a := answer{m: m, yield: func(c model.Chunk) bool { return yield(c, nil) }}
+		err = m.http.Do(ctx, r.Model, func(ctx context.Context) error {
+			stream := m.messages.NewStreaming(ctx, params, opts...)
+			defer func() { _ = a.close(stream) }()
+			return a.read(stream)
+		})
+		if err != nil && !a.stopped {
+			yield(model.Chunk{}, err)
+		}
+	}
+}
+
+// Provider opens models of Anthropic.
+func Provider() model.Provider {
+	return model.Provider{
+		URL: ownURL, URLVariable: "ANTHROPIC_BASE_URL", KeyVariable: "ANTHROPIC_API_KEY",
+		Open: func(c model.Config) (model.Model, error) {
+			form := Form(c.Answers)
+			switch c.Answers {
+			case "schema":
+				form = FormSchema
+			case "object": // the API has no such form
+				form = FormPrompt
+			}
+			return New(Config{Model: c.Model, BaseURL: c.URL, Key: c.Key, Timeout: c.Timeout, Form: form})
+		},
+	}
+}
+
+// errorResponse returns the failure that a server reports; status is 0 within a stream.
+func errorResponse(status int, body []byte) *model.Error {
+	var reported struct {
+		Error struct {
+			Type    string `json:"type"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	e := &model.Error{Status: status, Message: string(body)}
+	if json.Unmarshal(body, &reported) == nil && reported.Error.Message != "" {
+		e.Message = reported.Error.Message
+	}
+	e.Kind = kind(status, reported.Error.Type, strings.ToLower(e.Message))
+	return e
+}
+
+// kind classifies a failure, by its type if that is more specific than the status.
+func kind(status int, typ, text string) model.Kind {
+	switch {
+	case typ == "request_too_large", strings.Contains(text, "prompt is too long"), strings.Contains(text, "exceed context limit"):
+		return model.ContextTooLong
+	case typ == "billing_error", strings.Contains(text, "credit balance is too low"):
+		return model.Quota
+	}
+	switch typ {
+	case "rate_limit_error":
+		return model.RateLimited
+	case "overloaded_error", "api_error":
+		return model.Overloaded
+	case "timeout_error":
+		return model.Timeout
+	case "authentication_error", "permission_error":
+		return model.Auth
+	case "invalid_request_error", "not_found_error":
+		return model.Invalid
+	}
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return model.Auth
+	case status == http.StatusPaymentRequired:
+		return model.Quota
+	case status == http.StatusTooManyRequests:
+		return model.RateLimited
+	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
+		return model.Timeout
+	case status == http.StatusRequestEntityTooLarge:
+		return model.ContextTooLong
+	case status == http.StatusConflict:
+		return model.Overloaded
+	case status >= 400 && status < 500:
+		return model.Invalid
+	case status == 0, status >= 500:
+		return model.Overloaded
+	}
+	return model.BadAnswer // a redirect that leads nowhere, a success without content
+}
