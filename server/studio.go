@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 
 	"github.com/google/uuid"
 
+	"github.com/weftrun/weft/graph/eventlog"
 	"github.com/weftrun/weft/server/studio"
 	"github.com/weftrun/weft/server/wire"
 )
@@ -17,7 +19,13 @@ const studioBase = "/studio"
 
 // studioHandler returns the handler of the studio's pages.
 func (s *Server) studioHandler() http.Handler {
-	pages := studio.New(studio.Config{Base: studioBase, ReadOnly: s.config.Studio == StudioRead, Open: s.openStudio, Fault: func(err error) (int, string) {
+	follow := func() (func(), error) {
+		if s.draining.Load() {
+			return nil, errDraining()
+		}
+		return s.follow()
+	}
+	pages := studio.New(studio.Config{Base: studioBase, ReadOnly: s.config.Studio == StudioRead, Open: s.openStudio, Follow: follow, Fault: func(err error) (int, string) {
 		f, hidden := faultOf(err)
 		if hidden {
 			s.log().Error("server: a page of the studio failed", "error", err)
@@ -182,10 +190,30 @@ func (s studioSource) Thread(ctx context.Context, id string) (studio.Thread, err
 			t, err = s.c.server.visibleThread(ctx, id, filter)
 		}
 	}
-	return s.thread(t), err
+	shown := s.thread(t)
+	if err != nil {
+		return shown, err
+	}
+	if seen, err := s.c.shownOf(t, useRead); err == nil && seen.ran() { // else its graph cannot be built any more
+		shown.Graph = seen.root.Untyped
+	}
+	return shown, nil
 }
 
-// thread returns a thread as the studio shows it.
+// Events implements studio.Source.
+func (s studioSource) Events(ctx context.Context, thread string, after uint64) iter.Seq2[eventlog.Batch, error] {
+	return eventlog.Log{Bus: s.c.server.bus}.Follow(ctx, thread, after)
+}
+
+// Position implements studio.Source.
+func (s studioSource) Position(ctx context.Context, thread string) (uint64, error) {
+	return eventlog.Log{Bus: s.c.server.bus}.Last(ctx, thread)
+}
+
+// Changed implements studio.Source.
+func (s studioSource) Changed() <-chan struct{} { return s.c.server.queue.Changed("") }
+
+// thread returns a thread as a list shows it.
 func (s studioSource) thread(t thread) studio.Thread {
 	shown := studio.Thread{
 		ID: t.ThreadID, Status: string(t.Status), GraphID: s.graphID(t), Created: t.CreatedAt.Time, Updated: t.UpdatedAt.Time,
@@ -193,9 +221,6 @@ func (s studioSource) thread(t thread) studio.Thread {
 	}
 	if t.StateUpdatedAt.After(shown.Updated) {
 		shown.Updated = t.StateUpdatedAt.Time
-	}
-	if seen, err := s.c.shownOf(t, useRead); err == nil && seen.ran() { // else its graph cannot be built any more
-		shown.Graph = seen.root.Untyped
 	}
 	if t.Error != nil {
 		shown.Error = t.Error.Message

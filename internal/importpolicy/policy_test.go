@@ -101,10 +101,10 @@ var policies = []policy{
 	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "nodes/pes", "internal/rootfs", "internal/subprocess"}},
 	{name: "server/queue", imports: []string{"checkpoint", "checkpoint/document", "checkpoint/topic"}},
 	{name: "server/work", imports: []string{"checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "server/queue", "server/wire"}},
-	{name: "server/studio", imports: []string{"checkpoint", "graph", "internal/markup", "internal/picture"}},
 	{name: "server/chat", imports: []string{"server/wire"}},
 	{name: "server/a2a", imports: []string{"server/chat", "server/wire"}},
 	{name: "server/mcp", modules: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	{name: "server/studio", imports: []string{"checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "internal/markup", "internal/picture"}},
 	{name: "server", imports: []string{
 		"internal/values", "state", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "graph/eventlog",
 		"server/wire", "server/queue", "server/chat", "server/a2a", "server/mcp", "server/studio", "server/work",
@@ -121,11 +121,12 @@ var policies = []policy{
 	{name: "internal/cli/chat", imports: []string{
 		"state/agent", "checkpoint", "graph", "nodes/turn", "internal/cli/terminal", "internal/cli/reports",
 	}, modules: []string{"golang.org/x/term"}},
+	{name: "internal/cli/demo", imports: []string{"state", "checkpoint", "graph"}},
 	{name: "internal/cli/serve", imports: []string{"server"}, modules: []string{"github.com/golang-jwt/jwt/v5"}},
 	{name: "internal/cli/verbs", imports: []string{
 		"state", "state/record", "state/message", "state/agent", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
 		"checkpoint/sqlite", "checkpoint/topic", "conversation/thread", "capabilities/memory", "graph", "graph/workflow", "nodes/turn", "internal/picture", "internal/suggest",
-		"server/queue", "server", "internal/cli/terminal", "internal/cli/reports", "internal/cli/chat", "internal/cli/serve",
+		"server/queue", "server", "internal/cli/terminal", "internal/cli/reports", "internal/cli/chat", "internal/cli/demo", "internal/cli/serve",
 	}, modules: []string{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson",
 	}},

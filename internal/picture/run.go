@@ -170,14 +170,7 @@ func (r *Run) head(d *graph.Drawing, c graph.CommitInfo, ids map[string]string) 
 
 // within returns the ids of a node in a namespace and of the nodes around it.
 func within(d *graph.Drawing, namespace, node string) (ids []string) {
-	names := []string{node}
-	if namespace != "" {
-		names = append(strings.Split(namespace, "|"), node)
-	}
-	for i, name := range names {
-		if end := strings.IndexAny(name, ":/"); end >= 0 && i < len(names)-1 {
-			name = name[:end]
-		}
+	for _, name := range append(pathOf(namespace), node) {
 		var inside *graph.Drawing
 		for _, n := range d.Nodes {
 			if n.Name == name {
@@ -188,6 +181,30 @@ func within(d *graph.Drawing, namespace, node string) (ids []string) {
 			break
 		}
 		d = inside
+	}
+	return ids
+}
+
+// pathOf returns the nodes whose subgraphs a namespace is in, from outside in.
+func pathOf(namespace string) (names []string) {
+	if namespace == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(namespace, "|") {
+		if end := strings.IndexAny(part, ":/"); end >= 0 {
+			part = part[:end]
+		}
+		names = append(names, part)
+	}
+	return names
+}
+
+// NodeIDs returns the ids of the groups of a node in a namespace and of the nodes around it, the
+// outermost first.
+func NodeIDs(namespace, node string) (ids []string) {
+	path := append(pathOf(namespace), node)
+	for i := range path {
+		ids = append(ids, NodeID(path[:i+1]...))
 	}
 	return ids
 }

@@ -64,6 +64,10 @@ func CSS() string {
 	set(".weft-picture .pause", "stroke", "asking")
 	set(".weft-timeline .grid,.weft-timeline .time-wait", "stroke", "line")
 	set(".weft-timeline .time-took", "fill", "line")
+	set(".weft-gantt .grid", "stroke", "line")
+	set(".weft-gantt .time-pause", "fill", "box")
+	set(".weft-gantt .heat", "fill", "done")
+	set(".weft-gantt .time-sum", "fill", "muted")
 	set(".weft-timeline .time-step,.weft-timeline .time-sum", "fill", "muted")
 	for _, s := range states[1:] {
 		name := string(s)
@@ -101,6 +105,12 @@ const fixedCSS = `.weft-picture{max-width:100%;height:auto;font-family:ui-sans-s
 .weft-timeline text{font-size:10px;text-anchor:middle}
 .weft-timeline .time-node{font-size:12px;text-anchor:end}
 .weft-timeline .time-sum{text-anchor:end}
+.weft-gantt .time-node{font-size:12px;text-anchor:end}
+.weft-gantt .time-sum{font-size:10px;text-anchor:end}
+.weft-gantt .grid{fill:none;stroke-width:.5}
+.weft-gantt .state-failed>.shape,.weft-gantt .state-asking>.shape{stroke-width:1.4}
+.weft-gantt .state-retrying>.shape{stroke-dasharray:2 2}
+.weft-gantt .state-running>.shape{stroke-width:1.4;animation:none}
 .weft-timeline .grid{fill:none;stroke-width:.5}
 .weft-timeline .time-wait{fill:none;stroke-width:2;stroke-dasharray:2 3}
 @media(prefers-reduced-motion:no-preference){.weft-picture .state-running>.shape{animation:weft-run 1s linear infinite}}

@@ -131,7 +131,7 @@ func (c change) row() h.Part {
 		writers = strings.Join(c.Writers, ", ")
 	}
 	return h.Tr(
-		h.Th(h.Scope("row"), h.Text(c.Field)), h.Td(h.Text(c.Type)), h.Td(h.Class("wide"), c.Before.value()),
+		h.Th(h.Scope("row"), h.Text(c.Field), h.Small(h.Class("hint"), h.Text(c.Type))), h.Td(h.Class("wide"), c.Before.value()),
 		h.Td(h.Class("wide"), h.If(c.Added > 0, h.Text(fmt.Sprintf("%d added: ", c.Added))), c.After.value()),
 		h.Td(h.Class("wide"), h.Text(writers)),
 	)

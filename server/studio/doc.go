@@ -2,8 +2,8 @@
 // rendered in Go.
 //
 // A Handler asks a Source for what it shows. The Source belongs to one request, so it applies the
-// rights of its caller. Pages have no scripts: a page is a GET request, and its address selects all
-// that it shows.
+// rights of its caller. A page is a GET request, and its address selects all that it shows. It can
+// be read, and questions answered, without scripts.
 //
 // # Pages
 //
@@ -16,6 +16,13 @@
 //   - /threads/{id}/state.json is the state at ?at= as a file.
 //   - /inbox lists the open questions of all threads. The form of each is sent to
 //     /threads/{id}/answer.
+//
+// # Scripts
+//
+// The files in web are modules and custom elements, served as they are. A thread's page follows
+// /threads/{id}/events, which marks the nodes of the picture. When a step is stored, the page is
+// fetched again, and the parts of it that differ are replaced. Pages with lists do so at each event
+// of /changes. A stream that breaks goes on after its last event.
 //
 // # What it guarantees
 //

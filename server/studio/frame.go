@@ -15,7 +15,7 @@ var sections = []struct{ path, name string }{{"/graphs", "Graphs"}, {"/threads",
 func (s *Handler) frame(v view) *h.Element {
 	var menu h.Parts
 	for _, at := range sections {
-		menu = append(menu, h.A(h.Href(s.config.Base+at.path), h.Text(at.name)), h.Text("\n"))
+		menu = append(menu, h.A(h.Href(s.config.Base+at.path), h.Data("name", at.name), h.If(v.section == at.path, h.Aria("current", "page")), h.Text(at.name)), h.Text("\n"))
 	}
 	return h.HTML(h.Lang("en"),
 		h.Head(
@@ -25,13 +25,29 @@ func (s *Handler) frame(v view) *h.Element {
 			h.Title(h.Text(v.title+" · Weft")),
 			h.Link(h.Rel("stylesheet"), h.Href(s.asset("studio.css"))),
 			h.Link(h.Rel("icon"), h.Href(s.asset("icon.svg"))),
+			h.Module(s.asset("main.js")),
 		),
 		h.Body(
 			h.A(h.Class("skip"), h.Href("#main"), h.Text("Skip to the content")),
-			h.Header(h.Span(h.Class("mark"), h.Text("Weft")), h.Nav(h.Aria("label", "Pages"), menu)),
-			h.Main(h.ID("main"), h.H1(h.Text(v.title)), v.body),
+			h.Header(h.Class("side"),
+				h.Span(h.Class("mark"), h.Text("Weft")),
+				h.Nav(h.Class("menu"), h.Aria("label", "Pages"), menu),
+				h.Button(h.Type("button"), h.Class("quiet"), h.Data("theme-switch", ""), h.Hidden(true), h.Text("Dark or light")),
+			),
+			h.Main(h.ID("main"), h.H1(h.Text(v.title)), h.P(h.ID("lost"), h.Class("lost"), h.Role("alert"), h.Hidden(true)), v.body),
+			h.P(h.ID("said"), h.Class("unseen"), h.Role("status")),
+			h.Custom("weft-palette", h.Data("base", s.config.Base), h.Dialog(h.Aria("label", "Go to"),
+				h.Label(h.Text("Go to "), h.Input(h.Type("search"), h.Autocomplete("off"))), h.Ul(),
+				h.P(h.Class("muted"), h.Kbd(h.Text("g")), h.Text(" then "), h.Kbd(h.Text("t")), h.Text(" threads, "), h.Kbd(h.Text("i")), h.Text(" inbox, "),
+					h.Kbd(h.Text("[")), h.Text(" "), h.Kbd(h.Text("]")), h.Text(" steps, "), h.Kbd(h.Text("+")), h.Text(" "), h.Kbd(h.Text("-")), h.Text(" zoom")),
+			)),
 		),
 	)
+}
+
+// part is a part of a page that is replaced when it has changed.
+func part(id string, parts ...h.Part) h.Part {
+	return h.Div(h.ID(id), h.Class("part"), h.Data("part", ""), h.Parts(parts))
 }
 
 // asset returns the address of a file of the pages.
@@ -84,6 +100,16 @@ func statusMark(status string) h.Part {
 
 // muted is a paragraph of less weight.
 func muted(text string) h.Part { return h.P(h.Class("muted"), h.Text(text)) }
+
+// moment is a time, which the browser shows in the zone of the reader.
+func moment(t time.Time) h.Part {
+	return h.If(!t.IsZero(), h.Time(h.Datetime(t.UTC().Format(time.RFC3339Nano)), h.Text(utc(t))))
+}
+
+// lists are the parts of a page with lists that follow the threads.
+func (r *request) lists(parts ...h.Part) h.Part {
+	return h.Parts{h.Custom("weft-lists", h.Data("changes", r.base+"/changes"), h.Hidden(true)), part("list", parts...)}
+}
 
 // utc returns a time as text; "" for the zero time.
 func utc(t time.Time) string {

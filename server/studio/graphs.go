@@ -21,10 +21,10 @@ func listGraphs(r *request) (view, error) {
 		return view{}, err
 	}
 	if len(graphs) == 0 {
-		return view{"Graphs", h.P(h.Text("There are no graphs."))}, nil
+		return view{"/graphs", "Graphs", h.P(h.Text("There are no graphs."))}, nil
 	}
 	cards := h.Each(graphs, func(g Graph) h.Part { return r.graphCard(g, counts[g.ID]) })
-	return view{"Graphs", h.Ul(h.Class("cards"), cards)}, nil
+	return view{"/graphs", "Graphs", r.lists(h.Ul(h.Class("cards"), cards))}, nil
 }
 
 // graphCard is a graph in the list, with the numbers of its threads by status.
@@ -64,16 +64,27 @@ func showGraph(r *request) (view, error) {
 	}
 	id := graphs[i].ID
 	d := graphs[i].Graph.Draw(int(depth))
-	return view{"Graph " + id, h.Parts{
+	return view{"/graphs", "Graph " + id, h.Parts{
 		h.P(
 			h.If(d.Graph != id, h.Text(d.Graph+" · ")),
 			link(r.threadsPath(id, ""), "threads"),
 			h.If(depth < maxDepth && hasClosed(&d), h.Text(" · "), link(fmt.Sprintf("?depth=%d", depth+1), "open the subgraphs")),
 			h.If(depth > 0, h.Text(" · "), link(r.graphPath(id), "close the subgraphs")),
 		),
-		scroll("Picture of the graph", r.draw(d, nil)),
+		pictureBox("Picture of the graph", r.draw(d, nil)),
 		folded("As text", d.Text()), folded("As Mermaid", d.Mermaid()), folded("As DOT", d.DOT()),
 	}}, nil
+}
+
+// pictureBox is a picture that scrolls and can be zoomed.
+func pictureBox(label string, svg h.Part) h.Part {
+	zoom := func(by, sign, text string) h.Part {
+		return h.Button(h.Type("button"), h.Data("zoom", by), h.Aria("label", text), h.Text(sign))
+	}
+	return h.Custom("weft-picture",
+		h.Div(h.Class("zoom"), zoom("-1", "−", "Smaller"), zoom("0", "1:1", "The size of the picture"), zoom("1", "+", "Larger")),
+		scroll(label, svg),
+	)
 }
 
 // draw returns the picture of a drawing.

@@ -16,6 +16,9 @@ type Config struct {
 	ReadOnly bool
 	// Open returns the source for the caller of a request.
 	Open func(r *http.Request) (Source, error)
+	// Follow counts a request that stays open, and returns the function to call at its end. It
+	// fails if there are too many. nil counts none.
+	Follow func() (leave func(), err error)
 	// Fault returns the status and the text of an error for the caller, and whether it is to be
 	// authenticated.
 	Fault func(err error) (status int, text string)
@@ -49,6 +52,8 @@ func New(c Config) *Handler {
 		s.mux.HandleFunc("GET "+s.config.Base+pattern, s.page(show))
 	}
 	s.mux.HandleFunc("GET "+s.config.Base+"/threads/{id}/state.json", s.state)
+	s.mux.HandleFunc("GET "+s.config.Base+"/threads/{id}/events", s.events)
+	s.mux.HandleFunc("GET "+s.config.Base+"/changes", s.changes)
 	s.mux.Handle("GET "+s.config.Base+"/web/{hash}/{name}", s.assets)
 	if !c.ReadOnly {
 		s.mux.HandleFunc("POST "+s.config.Base+"/threads/{id}/answer", s.answer)
@@ -94,8 +99,9 @@ type request struct {
 
 // view is a page inside its frame.
 type view struct {
-	title string
-	body  h.Part
+	section string // its entry of the menu, or ""
+	title   string
+	body    h.Part
 }
 
 // page returns the handler of a page.
@@ -127,7 +133,7 @@ func (s *Handler) fail(w http.ResponseWriter, err error) {
 }
 
 func (s *Handler) problem(w http.ResponseWriter, status int, text string) {
-	s.write(w, status, view{http.StatusText(status), h.Parts{
+	s.write(w, status, view{"", http.StatusText(status), h.Parts{
 		h.P(h.Text(text)),
 		h.P(h.A(h.Href(s.config.Base+"/graphs"), h.Text("All graphs"))),
 	}})

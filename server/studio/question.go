@@ -137,7 +137,7 @@ func listQuestions(r *request) (view, error) {
 	} else if h.String(all) == "" {
 		all = h.Parts{h.P(h.Text("No thread on this page has a question."))}
 	}
-	return view{"Inbox", h.Parts{all, h.If(older != "", h.P(neighbour(older, "next", "older")))}}, nil
+	return view{"/inbox", "Inbox", r.lists(all, h.If(older != "", h.P(neighbour(older, "next", "older"))))}, nil
 }
 
 // questions returns the open questions of a thread.

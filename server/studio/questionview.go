@@ -59,7 +59,7 @@ func (q question) decision() h.Part {
 	return h.Parts{
 		h.If(q.May("edit"), h.Label(h.Text("Arguments "), h.Textarea(h.Name("args"), h.Rows("6"), h.Spellcheck("false"), h.Text(q.Args)))),
 		h.If(q.May("reject") || q.May("respond"), h.Label(h.Text("Reason or text "), h.Textarea(h.Name("message"), h.Rows("2")))),
-		h.P(h.Class("buttons"), one("approve", "Approve"), one("edit", "Approve with these arguments"), one("reject", "Reject"), one("respond", "Respond")),
+		h.P(h.Class("buttons"), h.If(q.May("approve"), h.Button(h.Class("main"), h.Name("decision"), h.Value("approve"), h.Text("Approve")), h.Text("\n")), one("edit", "Approve with these arguments"), one("reject", "Reject"), one("respond", "Respond")),
 	}
 }
 

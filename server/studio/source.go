@@ -3,10 +3,12 @@ package studio
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/eventlog"
 )
 
 // Source is what the pages show to one caller.
@@ -20,6 +22,12 @@ type Source interface {
 	// Answer starts a run of the thread that goes on with an answer to an open question. It fails
 	// if the answer is refused, or the thread has another run.
 	Answer(ctx context.Context, t Thread, question string, answer json.RawMessage) error
+	// Events yields the events of a thread after a position in its log, and those to come.
+	Events(ctx context.Context, thread string, after uint64) iter.Seq2[eventlog.Batch, error]
+	// Position returns the position of the newest event of a thread, 0 if there is none.
+	Position(ctx context.Context, thread string) (uint64, error)
+	// Changed returns a channel that is closed when a thread has changed.
+	Changed() <-chan struct{}
 	// Count returns the number of threads by graph and by status.
 	Count(ctx context.Context) (map[string]map[string]int, error)
 }
@@ -45,7 +53,7 @@ type Thread struct {
 	Updated time.Time
 	Error   string // of its last run
 
-	Graph graph.Untyped // nil if it is not known
+	Graph graph.Untyped // nil if it is not known, and in a list
 	Store checkpoint.Store
 }
 

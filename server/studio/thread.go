@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
@@ -18,7 +19,10 @@ type threadPage struct {
 	At, Newest        uint64 // checkpoints; 0 if there is none
 	Commit            graph.CommitInfo
 	Before, After     string // links to the steps around it, or ""
+	Activity          activity
+	Run               *picture.Run
 	Picture, Timeline h.Part
+	Chart             h.Part
 	Text              string
 	Note              string // why there is no picture or state
 	Fields            []field
@@ -46,6 +50,9 @@ func showThread(r *request) (view, error) {
 			return view{}, noCheckpoint(at)
 		}
 		p.Note = "The thread has no checkpoint yet."
+		if p.Activity, err = r.activityOf(t, nil, true); err != nil {
+			return view{}, err
+		}
 		return p.view(r), nil
 	}
 	if err != nil {
@@ -115,7 +122,19 @@ func parentOf(c graph.CommitInfo) uint64 {
 }
 
 // show reads the state and draws the pictures.
-func (p *threadPage) show(r *request, turn []graph.CommitInfo) error {
+func (p *threadPage) show(r *request, turn []graph.CommitInfo) (err error) {
+	atHead := p.At == p.Newest
+	if p.Activity, err = r.activityOf(p.Thread, turn, atHead && p.Status == "busy"); err != nil {
+		return err
+	}
+	now := p.Commit.Time
+	if atHead && p.Status == "busy" {
+		now = time.Now()
+	}
+	spans := p.Activity.spans
+	if chart := picture.Gantt(spansUntil(spans, p.Commit.Time, atHead), now); chart != "" {
+		p.Chart = h.SVG(chart)
+	}
 	if p.Graph == nil {
 		p.Timeline = h.SVG(picture.Timeline(turn, nil, graph.Drawing{}))
 		p.Note = fmt.Sprintf("The server does not serve the graph %q of this thread, so there is no picture and no state.", p.Commit.Graph)
@@ -126,7 +145,10 @@ func (p *threadPage) show(r *request, turn []graph.CommitInfo) error {
 		return err
 	}
 	run := picture.NewRun(d, turn)
-	p.Picture, p.Text = r.draw(d, run), d.Text()
+	if atHead && p.Status == "busy" {
+		run.Watch(&d, spans)
+	}
+	p.Run, p.Picture, p.Text = run, r.draw(d, run), d.Text()
 	p.Timeline = h.SVG(picture.Timeline(turn, run, d))
 	state, _, err := p.Graph.Thread(p.ID).State(r.Context(), p.At)
 	if err != nil {
@@ -137,4 +159,18 @@ func (p *threadPage) show(r *request, turn []graph.CommitInfo) error {
 	}
 	p.Diff, err = p.diffOf(r)
 	return err
+}
+
+// spansUntil returns the spans that began before a checkpoint was stored; all of them at the head.
+func spansUntil(spans []picture.Span, at time.Time, all bool) []picture.Span {
+	if all {
+		return spans
+	}
+	var earlier []picture.Span
+	for _, s := range spans {
+		if s.Start.Before(at) {
+			earlier = append(earlier, s)
+		}
+	}
+	return earlier
 }

@@ -27,7 +27,7 @@ func listThreads(r *request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	body := h.Parts{r.filters(q, graphs)}
+	var body h.Parts
 	switch {
 	case len(threads) > 0:
 		body = append(body, r.threadTable(threads), r.pages(q, len(threads), total))
@@ -36,7 +36,7 @@ func listThreads(r *request) (view, error) {
 	default:
 		body = append(body, h.P(h.Text("No thread matches. A client creates threads with "), h.Code(h.Text("POST /threads")), h.Text(".")))
 	}
-	return view{"Threads", body}, nil
+	return view{"/threads", "Threads", h.Parts{r.filters(q, graphs), r.lists(body)}}, nil
 }
 
 // filters is the form that selects threads.
@@ -56,12 +56,12 @@ func (r *request) filters(q Query, graphs []Graph) h.Part {
 
 func (r *request) threadTable(threads []Thread) h.Part {
 	return scroll("Table of threads", h.Table(
-		heads("Status", "Thread", "Graph", "Updated (UTC)", "Created (UTC)", "Error"),
+		heads("Status", "Thread", "Graph", "Updated", "Created", "Error"),
 		h.Tbody(h.Each(threads, func(t Thread) h.Part {
 			return h.Tr(
 				h.Td(statusMark(t.Status)), h.Td(link(r.threadPath(t.ID), t.ID)),
 				h.Td(h.If(t.GraphID != "", link(r.graphPath(t.GraphID), t.GraphID))),
-				h.Td(h.Text(utc(t.Updated))), h.Td(h.Text(utc(t.Created))), h.Td(h.Class("wide"), h.Text(t.Error)),
+				h.Td(moment(t.Updated)), h.Td(moment(t.Created)), h.Td(h.Class("wide"), h.Text(t.Error)),
 			)
 		})),
 	))

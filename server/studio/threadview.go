@@ -7,40 +7,53 @@ import (
 	"github.com/weftrun/weft/internal/picture"
 )
 
-// view is the page of the thread.
+// view is the page of the thread. Each part has the same id at each checkpoint, so that a browser
+// replaces what differs.
 func (p *threadPage) view(r *request) view {
-	return view{"Thread " + p.ID, h.Parts{
-		p.summary(r), h.If(p.Error != "", h.P(h.Class("error"), h.Text(p.Error))),
-		p.steps(r), h.If(p.Note != "", muted(p.Note)),
-		p.open(r), h.Div(h.Class("columns"), p.run(), p.state()),
-		p.changes(), p.turn(), p.checkpoints(r),
-	}}
+	path := r.threadPath(p.ID)
+	return view{"/threads", "Thread " + p.ID, h.Custom("weft-run", h.Data("events", path+"/events"), h.Data("position", fmt.Sprint(p.Activity.position)),
+		part("summary", p.summary(r), h.If(p.Error != "", h.P(h.Class("error"), h.Text(p.Error))), h.If(p.Note != "", muted(p.Note))),
+		part("steps", p.steps(r)),
+		part("asked", p.open(r)),
+		h.Div(h.Class("bench"),
+			part("picture", p.run()),
+			h.Div(h.Class("inspector"), part("fields", p.state()), part("differences", p.changes())),
+		),
+		part("times", p.times()), part("timeline", p.turn()), part("commits", p.checkpoints(r)),
+	)}
 }
 
 func (p *threadPage) summary(r *request) h.Part {
 	return h.P(statusMark(p.Status),
 		h.If(p.GraphID != "", h.Text(" · graph "), link(r.graphPath(p.GraphID), p.GraphID)),
 		h.If(p.At > 0, h.Text(fmt.Sprintf(" · turn %d, step %d, checkpoint %d of %d", p.Commit.Turn, p.Commit.Step, p.At, p.Newest))),
-		h.If(!p.Updated.IsZero(), h.Text(" · updated "+utc(p.Updated)+" UTC")),
+		h.If(!p.Updated.IsZero(), h.Text(" · updated "), moment(p.Updated)),
 	)
 }
 
-// steps leads to the checkpoints around the one that is shown.
+// swap is a link to another checkpoint, which takes the place of this one on the page.
+func swap(address, rel, text string) h.Part {
+	if address == "" {
+		return h.Span(h.Class("muted"), h.Text(text))
+	}
+	return h.A(h.If(rel != "", h.Rel(rel)), h.Href(address), h.Data("swap", ""), h.Text(text))
+}
+
+// steps leads to the other checkpoints.
 func (p *threadPage) steps(r *request) h.Part {
 	if p.At == 0 {
 		return nil
 	}
-	step := func(address, rel, text string) h.Part {
-		if address == "" {
-			return h.Span(h.Class("muted"), h.Text(text))
-		}
-		return neighbour(address, rel, text)
+	path := r.threadPath(p.ID)
+	slider := h.Custom("weft-slider", h.Form(h.Method("get"), h.Action(path),
+		h.Label(h.Text("Checkpoint "), h.Input(h.Type("range"), h.ID("at"), h.Name("at"), h.Min("1"), h.Max(fmt.Sprint(p.Newest)), h.Value(fmt.Sprint(p.At)))),
+		h.Text(" "), h.Output(h.For("at"), h.Text(fmt.Sprint(p.At))), h.Text(" "), h.Button(h.Text("Go"))))
+	return h.Parts{
+		h.Nav(h.Class("steps"), h.Aria("label", "Checkpoints"),
+			swap(p.Before, "prev", "← earlier"), h.Text("\n"), slider, h.Text("\n"), swap(p.After, "next", "later →"), h.Text("\n"),
+			h.If(p.At < p.Newest, swap(path, "", "newest"))),
+		h.Custom("weft-copy", h.Code(h.Text(p.Command))),
 	}
-	return h.Nav(h.Class("steps"), h.Aria("label", "Checkpoints"),
-		step(p.Before, "prev", "← earlier"), h.Text("\n"), step(p.After, "next", "later →"), h.Text("\n"),
-		h.If(p.At < p.Newest, link(r.threadPath(p.ID), "newest"), h.Text("\n")),
-		h.Code(h.Text(p.Command)),
-	)
 }
 
 // open lists what waits for a person, and what has failed.
@@ -59,17 +72,26 @@ func (p *threadPage) run() h.Part {
 	if p.Picture == nil {
 		return nil
 	}
-	return section("run", "Run", scroll("Picture of the run", p.Picture), folded("As text", p.Text))
+	return section("run", "Run", pictureBox("Picture of the run", p.Picture), picture.Legend(p.Run), folded("As text", p.Text))
+}
+
+// times is the chart of what ran when.
+func (p *threadPage) times() h.Part {
+	if p.Chart == nil {
+		return nil
+	}
+	return section("chart", "Times", scroll("Chart of the times", p.Chart))
 }
 
 func (p *threadPage) state() h.Part {
 	if len(p.Fields) == 0 {
 		return nil
 	}
-	return section("state", "State", h.P(link(p.StateLink, "as a file of JSON")),
+	return section("state", "State",
 		h.Table(h.Class("state"), h.Tbody(h.Each(p.Fields, func(f field) h.Part {
 			return h.Tr(h.Th(h.Scope("row"), h.Text(f.Name)), h.Td(f.value()))
-		}))))
+		}))),
+		h.P(link(p.StateLink, "as a file of JSON")))
 }
 
 // value is the value of a field.
@@ -90,10 +112,10 @@ func (p *threadPage) changes() h.Part {
 	}
 	table := muted("No field differs.")
 	if len(p.Diff.Changes) > 0 {
-		table = scroll("Table of changes", h.Table(heads("Field", "Type", "Before", "After", "Written by"), h.Tbody(h.Each(p.Diff.Changes, change.row))))
+		table = scroll("Table of changes", h.Table(h.Class("changes"), heads("Field", "Before", "After", "Written by"), h.Tbody(h.Each(p.Diff.Changes, change.row))))
 	}
 	return section("changes", fmt.Sprintf("Changes since checkpoint %d", p.Diff.From), table,
-		h.If(len(p.Diff.Ways) > 0, h.Ul(h.Each(p.Diff.Ways, way.item))))
+		h.If(len(p.Diff.Ways) > 0, h.Ul(h.Class("ways"), h.Each(p.Diff.Ways, way.item))))
 }
 
 func (p *threadPage) turn() h.Part {
@@ -110,7 +132,7 @@ func (p *threadPage) checkpoints(r *request) h.Part {
 	}
 	table := picture.Table(p.Rows, func(row picture.Row) (cell, attrs h.Part) {
 		n := fmt.Sprint(row.Checkpoint)
-		return link(r.threadPath(p.ID)+"?at="+n, n), h.If(row.Checkpoint == p.At, h.Aria("current", "true"))
+		return swap(r.threadPath(p.ID)+"?at="+n, "", n), h.If(row.Checkpoint == p.At, h.Aria("current", "true"))
 	})
 	return section("history", "Checkpoints", scroll("Table of checkpoints", table),
 		h.If(p.Older != "", h.P(neighbour(p.Older, "next", "older checkpoints"))))

@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/cli/demo"
 	"github.com/weftrun/weft/internal/cli/reports"
 	"github.com/weftrun/weft/internal/cli/serve"
 	"github.com/weftrun/weft/server"
@@ -50,6 +52,7 @@ type serveFlags struct {
 	workers         server.Workers
 	log             string
 	reload          bool
+	demo            bool
 }
 
 // workFlags adds the flags of all three commands.
@@ -106,13 +109,37 @@ func (a *app) devVerb() *cobra.Command {
 		Short: "Serve graphs during development: files are read again when they change",
 		Long: `Dev is serve for development. When a workflow changes, or comes to a folder, it is served as it
 is then; a run that is running ends with the version that it began with. Pages of every
-origin may call the server.`,
+origin may call the server.
+
+With --demo it serves a graph of its own, which needs no network and no model. Its threads are
+in memory, unless --store names a store.`,
 		Args: a.arguments("FILE", 0, math.MaxInt),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.serve(cmd.Context(), f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.demo {
+				if len(args) > 0 {
+					return reports.Usage("leave out --demo to serve files", "--demo serves a graph of its own, and no files")
+				}
+				a.showDemo()
+			}
+			return a.serve(cmd.Context(), f, args)
+		},
 	}
 	f.listenFlags(cmd)
+	cmd.Flags().BoolVar(&f.demo, "demo", false, "serve a graph that shows the studio, in place of files")
 	cmd.Flags().StringArrayVar(&f.origins, "cors", []string{"*"}, "ORIGIN of a page that may call the server; repeatable")
 	return cmd
+}
+
+// demoPace is how long each step of the demonstration takes at least.
+const demoPace = 700 * time.Millisecond
+
+// showDemo makes the demonstration the only graph of the program.
+func (a *app) showDemo() {
+	a.Store = cmp.Or(a.Store, "memory:")
+	a.config.Chats = nil
+	a.config.Graphs = map[string]Graph{demo.Name: func(_ context.Context, store checkpoint.Store) (graph.Untyped, error) {
+		return demo.Graph(store, demoPace)
+	}}
 }
 
 func (a *app) workerVerb() *cobra.Command {

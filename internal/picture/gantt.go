@@ -1,0 +1,204 @@
+package picture
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Sizes of the chart of spans in pixels.
+const (
+	ganttWidth  = 760 // of the times
+	ganttTrack  = 16
+	ganttTracks = 8  // tasks of a node at one time that have tracks of their own
+	ganttPause  = 28 // a time in which nothing ran
+	ganttFooter = 20
+)
+
+// Gantt returns a chart of spans: a row for each node and a bar for each span, over the time. Times
+// in which nothing ran are shortened. now is the end of what lasts.
+func Gantt(spans []Span, now time.Time) string {
+	if len(spans) == 0 {
+		return ""
+	}
+	g := newScale(spans, now)
+	w := &svgWriter{ids: map[string]bool{}}
+	names := nodesOf(spans)
+	left := 60
+	for _, name := range names {
+		left = max(left, textWidth(cut(clean(name), timeText, timeNames-12), timeText)+14)
+	}
+	rows, height := make([]ganttRow, len(names)), 4
+	for i, name := range names {
+		rows[i] = rowOf(name, spans, now)
+		rows[i].y = height
+		height += ganttTrack*rows[i].shown() + 8
+	}
+	height += ganttFooter
+	w.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="weft-picture weft-gantt" viewBox="0 0 %d %d" width="%[1]d" height="%[2]d" role="img" aria-labelledby="weft-gantt">`+"\n", left+ganttWidth+8, height)
+	w.printf("<title id=\"weft-gantt\">Times of the tasks of a turn, a row for each of %d nodes</title>\n", len(names))
+	for _, p := range g.pauses {
+		w.printf(`<g><title>%s in which nothing ran</title><rect class="time-pause" x="%d" y="0" width="%d" height="%d"/></g>`+"\n",
+			escape(Duration(p.end.Sub(p.start))), left+g.x(p.start), g.x(p.end)-g.x(p.start), height-ganttFooter)
+	}
+	for i, r := range rows {
+		w.printf(`<text class="time-node" x="%d" y="%d">%s</text>`, left-10, r.y+13, escape(cut(clean(names[i]), timeText, timeNames-12)))
+		bottom := r.y + ganttTrack*r.shown() + 4
+		w.printf(`<path class="grid" d="M%d %dH%d"/>`+"\n", left, bottom, left+ganttWidth)
+		if len(r.tracks) > ganttTracks {
+			w.strip(r, left, g, now)
+			continue
+		}
+		for track, all := range r.tracks {
+			for _, s := range all {
+				w.span(s, left, r.y+ganttTrack*track, g, now)
+			}
+		}
+	}
+	w.printf(`<text class="time-sum" x="%d" y="%d">%s</text>`+"\n", left+ganttWidth, height-5, escape(Duration(max(g.active, time.Millisecond))+" of work"))
+	w.printf("</svg>\n")
+	return w.String()
+}
+
+// ganttRow is the row of a node. Spans of different tracks may overlap.
+type ganttRow struct {
+	y      int
+	tracks [][]Span
+}
+
+// shown is how many tracks are drawn. A row with more than ganttTracks has one strip.
+func (r ganttRow) shown() int {
+	if len(r.tracks) > ganttTracks {
+		return 1
+	}
+	return len(r.tracks)
+}
+
+// rowOf puts the spans of a node into as few tracks as possible. The spans of a task stay together.
+func rowOf(name string, spans []Span, now time.Time) (r ganttRow) {
+	var ends []time.Time
+	track := map[string]int{} // by task
+	for _, s := range spans {
+		if s.row() != name {
+			continue
+		}
+		i, ok := track[s.Task]
+		if !ok || ends[i].After(s.Start) {
+			if i = slices.IndexFunc(ends, func(end time.Time) bool { return !end.After(s.Start) }); i < 0 {
+				i = len(ends)
+				ends, r.tracks = append(ends, time.Time{}), append(r.tracks, nil)
+			}
+			track[s.Task] = i
+		}
+		r.tracks[i] = append(r.tracks[i], s)
+		ends[i] = s.until(now)
+	}
+	return r
+}
+
+// until returns the end of a span; now if it lasts.
+func (s Span) until(now time.Time) time.Time {
+	if s.End.IsZero() {
+		return now
+	}
+	return s.End
+}
+
+// span writes a bar.
+func (w *svgWriter) span(s Span, left, y int, g *scale, now time.Time) {
+	x := left + g.x(s.Start)
+	width := max(3, left+g.x(s.until(now))-x)
+	text := fmt.Sprintf("%s, %s, %s", s.row(), words[s.State], Duration(max(s.until(now).Sub(s.Start), time.Microsecond)))
+	if s.Attempt > 1 {
+		text += fmt.Sprintf(", attempt %d", s.Attempt)
+	}
+	if s.Note != "" {
+		text += ": " + s.Note
+	}
+	w.printf(`<g class="state-%s"><title>%s</title><rect class="shape" x="%d" y="%d" width="%d" height="%d" rx="3"/></g>`+"\n",
+		s.State, escape(text), x, y+2, width, ganttTrack-4)
+}
+
+// strip writes how many of many tasks ran at each time.
+func (w *svgWriter) strip(r ganttRow, left int, g *scale, now time.Time) {
+	counts := make([]int, ganttWidth/4)
+	most, tasks := 1, map[string]bool{}
+	for _, track := range r.tracks {
+		for _, s := range track {
+			tasks[s.Task] = true
+			for i := g.x(s.Start) / 4; i <= g.x(s.until(now))/4 && i < len(counts); i++ {
+				counts[i]++
+				most = max(most, counts[i])
+			}
+		}
+	}
+	w.printf(`<g class="state-%s"><title>%d tasks, at most %d at once</title>`, Done, len(tasks), most)
+	for i, n := range counts {
+		if n > 0 {
+			height := max(1, (ganttTrack-4)*n/most)
+			w.printf(`<rect class="heat" x="%d" y="%d" width="4" height="%d"/>`, left+4*i, r.y+2+ganttTrack-4-height, height)
+		}
+	}
+	w.printf("</g>\n")
+}
+
+// scale maps times to pixels. Pauses have a width of their own.
+type scale struct {
+	start, end time.Time
+	pauses     []interval
+	active     time.Duration // without the pauses
+}
+
+type interval struct{ start, end time.Time }
+
+// newScale finds the times in which nothing ran.
+func newScale(spans []Span, now time.Time) *scale {
+	var busy []interval
+	for _, s := range spans {
+		busy = append(busy, interval{s.Start, s.until(now)})
+	}
+	slices.SortFunc(busy, func(a, b interval) int { return a.start.Compare(b.start) })
+	g := &scale{start: busy[0].start, end: busy[0].end}
+	var gaps []interval
+	for _, b := range busy {
+		if b.start.After(g.end) {
+			gaps = append(gaps, interval{g.end, b.start})
+		}
+		if b.end.After(g.end) {
+			g.end = b.end
+		}
+	}
+	g.active = g.end.Sub(g.start)
+	for _, p := range gaps {
+		g.active -= p.end.Sub(p.start)
+	}
+	least := max(g.active/8, time.Second)
+	for _, p := range gaps {
+		if length := p.end.Sub(p.start); length > least && len(g.pauses) < 8 {
+			g.pauses = append(g.pauses, p)
+		} else {
+			g.active += length
+		}
+	}
+	return g
+}
+
+// x returns the pixel of a time, from 0 to ganttWidth.
+func (g *scale) x(t time.Time) int {
+	room := ganttWidth - ganttPause*len(g.pauses)
+	at, pixels := t.Sub(g.start), 0
+	for _, p := range g.pauses {
+		switch length := p.end.Sub(p.start); {
+		case !t.Before(p.end):
+			at -= length
+			pixels += ganttPause
+		case t.After(p.start):
+			pixels += int(int64(ganttPause) * int64(t.Sub(p.start)) / int64(length))
+			at -= t.Sub(p.start)
+		}
+	}
+	if g.active > 0 {
+		pixels += int(float64(room) * float64(at) / float64(g.active))
+	}
+	return max(0, min(pixels, ganttWidth))
+}

@@ -1,0 +1,32 @@
+// What all pages of the studio load.
+import { adopt, visit } from './refresh.js'
+import './copy.js'
+import './lists.js'
+import './palette.js'
+import './picture.js'
+import './run.js'
+import './slider.js'
+
+const theme = localStorage.getItem('weft-theme')
+if (theme) document.documentElement.dataset.theme = theme
+
+adopt()
+
+for (const button of document.querySelectorAll('button[data-theme-switch]')) {
+  /** @type {HTMLElement} */ (button).hidden = false
+  button.addEventListener('click', () => {
+    const dark = document.documentElement.dataset.theme
+      ? document.documentElement.dataset.theme === 'dark'
+      : matchMedia('(prefers-color-scheme: dark)').matches
+    document.documentElement.dataset.theme = dark ? 'light' : 'dark'
+    localStorage.setItem('weft-theme', dark ? 'light' : 'dark')
+  })
+}
+
+// Steps of a thread replace one another without a new page.
+document.addEventListener('click', (e) => {
+  const link = /** @type {Element} */ (e.target).closest('a[data-swap]')
+  if (!link || e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return
+  e.preventDefault()
+  visit(/** @type {HTMLAnchorElement} */ (link).href)
+})

@@ -1,0 +1,100 @@
+// Pages are rendered by the server. A part of a page, an element with data-part, is replaced by
+// the same part of a newer page; what a person does in it meanwhile stays.
+
+/** @type {WeakMap<Element, string>} what the server sent for a part */
+const sent = new WeakMap()
+
+/** Remembers the parts of the page as they came, and shows times in the zone of the reader. */
+export function adopt(root = document) {
+  for (const part of root.querySelectorAll('[data-part]')) sent.set(part, part.outerHTML)
+  localTimes(root)
+}
+
+/** @param {ParentNode} root */
+function localTimes(root) {
+  for (const time of /** @type {NodeListOf<HTMLTimeElement>} */ (root.querySelectorAll('time[datetime]'))) {
+    const at = new Date(time.dateTime)
+    if (Number.isNaN(at.getTime())) continue
+    time.title = time.dateTime.replace('T', ' ').replace('Z', ' UTC')
+    time.textContent = at.toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'medium' })
+  }
+}
+
+/** Reports whether a person is writing in a part, so that it must not be replaced. */
+function isEdited(part) {
+  for (const field of part.querySelectorAll('input,textarea,select')) {
+    if (field.type === 'hidden') continue
+    if (field.defaultValue !== undefined && field.value !== field.defaultValue && field.type !== 'range') return true
+    if (field.type === 'checkbox' && field.checked !== field.defaultChecked) return true
+  }
+  return false
+}
+
+/** The names of details that are open, by their place. */
+function opened(part) {
+  return [...part.querySelectorAll('details')].map((d) => d.open)
+}
+
+let number = 0
+
+/**
+ * Fetches a page and replaces the parts of this one that differ. A later call takes the place of
+ * one under way. It returns false if the page could not be fetched.
+ * @param {string} [url]
+ */
+export async function refresh(url = location.href) {
+  const mine = ++number
+  let page
+  try {
+    const answer = await fetch(url, { headers: { Accept: 'text/html' }, redirect: 'follow' })
+    if (!answer.ok && answer.status !== 404) return false
+    page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+  } catch {
+    return false
+  }
+  if (mine !== number) return true
+  document.title = page.title
+  for (const now of document.querySelectorAll('[data-part]')) {
+    const next = page.getElementById(now.id)
+    if (!next || !now.isConnected) continue
+    const text = next.outerHTML
+    if (sent.get(now) === text || isEdited(now)) continue
+    const folds = opened(now)
+    const focus = now.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement).id : ''
+    const [left, top] = [now.querySelector('.scroll')?.scrollLeft ?? 0, now.querySelector('.scroll')?.scrollTop ?? 0]
+    sent.set(next, text)
+    localTimes(next)
+    now.replaceWith(document.adoptNode(next))
+    const details = next.querySelectorAll('details')
+    if (details.length === folds.length) details.forEach((d, i) => { d.open = folds[i] })
+    next.querySelector('.scroll')?.scrollTo(left, top)
+    if (focus) document.getElementById(focus)?.focus({ preventScroll: true })
+    next.dispatchEvent(new CustomEvent('weft-part', { bubbles: true }))
+  }
+  return true
+}
+
+/**
+ * Shows another page of the same kind in place of this one.
+ * @param {string} url
+ */
+export async function visit(url) {
+  history.pushState(null, '', url)
+  if (!(await refresh(url))) location.assign(url)
+}
+
+addEventListener('popstate', () => { refresh().then((ok) => { if (!ok) location.reload() }) })
+
+/** Returns a function that refreshes at most four times a second, and the last time for sure. */
+export function coalesced() {
+  let due = false
+  let busy = false
+  const run = async () => {
+    if (busy) { due = true; return }
+    busy = true
+    due = false
+    await refresh()
+    setTimeout(() => { busy = false; if (due) run() }, 250)
+  }
+  return run
+}

@@ -1,0 +1,126 @@
+// <weft-run data-events data-position>: a page of a thread that follows its run.
+import { coalesced } from './refresh.js'
+import { follow } from './stream.js'
+
+/** What people read for a state. The server's words are in internal/picture. */
+const words = { running: 'running', done: 'finished', failed: 'failed', retrying: 'waits for its next attempt', asking: 'waits for a person', cached: 'from the cache' }
+const order = ['running', 'retrying', 'asking', 'failed', 'done', 'cached']
+
+/** How long a node stays marked as running at least, in ms. */
+const flash = 150
+
+class Run extends HTMLElement {
+  connectedCallback() {
+    this.position = Number(this.dataset.position)
+    this.refresh = coalesced()
+    /** @type {Map<string, Map<string, string>>} the states of the tasks of the step, by node */
+    this.tasks = new Map()
+    /** @type {Map<string, number>} when a node began to run */
+    this.began = new Map()
+    this.end = follow({
+      url: () => `${this.dataset.events}?after=${this.position}`,
+      on: {
+        batch: (batch, id) => { this.position = Number(id); this.batch(batch) },
+        missed: (_, id) => { this.position = Number(id); this.refresh() },
+      },
+      state: (lost) => this.lost(lost),
+    })
+    this.addEventListener('weft-part', () => { this.paint() })
+  }
+
+  disconnectedCallback() { this.end?.() }
+
+  /** Whether the newest checkpoint is shown, and not an older one. */
+  get live() { return !new URL(location.href).searchParams.has('at') }
+
+  batch(batch) {
+    let commit = batch.end
+    for (const e of batch.events ?? []) {
+      switch (e.kind) {
+        case 'task': this.task(e); break
+        case 'commit':
+          commit = true
+          if (e.checkpoint) { this.tasks.clear(); this.say(`checkpoint ${e.checkpoint} is stored`) }
+          break
+        case 'token': this.dispatchEvent(new CustomEvent('weft-token', { detail: e, bubbles: true })); break
+      }
+    }
+    if (this.tasks.size) this.paint()
+    if (commit || this.asks(batch)) this.refresh()
+  }
+
+  asks(batch) { return (batch.events ?? []).some((e) => e.kind === 'task' && (e.state === 'asking' || e.state === 'failed')) }
+
+  task(e) {
+    for (const id of e.nodes) {
+      if (!this.tasks.has(id)) this.tasks.set(id, new Map())
+      this.tasks.get(id).set(e.task, e.state)
+      if (e.state === 'running' && !this.began.has(id)) this.began.set(id, performance.now())
+    }
+    if (e.state === 'running' && e.attempt < 2) this.say(`${e.node} runs`)
+  }
+
+  /** Marks the nodes, once a frame. */
+  paint() {
+    if (!this.live || this.frame) return
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0
+      for (const [id, tasks] of this.tasks) {
+        const states = [...tasks.values()]
+        const state = order.find((s) => states.includes(s)) ?? 'done'
+        const shown = performance.now() - (this.began.get(id) ?? 0)
+        if (state !== 'running' && shown < flash) {
+          setTimeout(() => this.paint(), flash - shown)
+          continue
+        }
+        if (state !== 'running') this.began.delete(id)
+        mark(document.getElementById(id), state)
+      }
+    })
+  }
+
+  /** Tells that the stream is lost, and since when. */
+  lost(lost) {
+    const note = /** @type {HTMLElement | null} */ (document.getElementById('lost'))
+    if (!note) return
+    note.hidden = !lost
+    if (lost) note.textContent = `The connection is lost. This is as of ${new Date().toLocaleTimeString()}.`
+    else this.refresh()
+  }
+
+  /** Tells a screen reader what happens, at most once a second. */
+  say(text) {
+    const now = performance.now()
+    if (now - (this.said ?? -1000) < 1000) return
+    this.said = now
+    const region = document.getElementById('said')
+    if (region) region.textContent = text
+  }
+}
+
+/**
+ * Gives a node of the picture a state.
+ * @param {Element | null} node
+ * @param {string} state
+ */
+function mark(node, state) {
+  if (!node || node.classList.contains('state-' + state)) return
+  node.classList.remove(...[...node.classList].filter((c) => c.startsWith('state-')))
+  node.classList.add('state-' + state)
+  const label = `${node.getAttribute('data-node')}, ${words[state]}`
+  node.setAttribute('aria-label', label)
+  const title = node.querySelector('title')
+  if (title) title.textContent = label
+  let icon = node.querySelector('.icon')
+  if (!icon) {
+    const box = /** @type {SVGGraphicsElement | null} */ (node.querySelector('.shape'))?.getBBox()
+    icon = document.createElementNS('http://www.w3.org/2000/svg', 'use')
+    icon.setAttribute('class', 'icon')
+    icon.setAttribute('x', String((box?.x ?? 0) + 2))
+    icon.setAttribute('y', String((box?.y ?? 0) + 2))
+    node.append(icon)
+  }
+  icon.setAttribute('href', '#weft-icon-' + state)
+}
+
+customElements.define('weft-run', Run)
