@@ -60,6 +60,8 @@ var operations = map[string]struct {
 
 	"POST /mcp":                {eventAnswer, []int{429}},
 	"POST /a2a/{assistant_id}": {"Object", []int{429}}, "GET /.well-known/agent-card.json": {"Object", []int{404}},
+	"POST /agui/{assistant_id}": {eventAnswer, []int{409, 429}}, "POST /ai-sdk/{assistant_id}": {eventAnswer, []int{409, 429}},
+	"GET /ai-sdk/{assistant_id}/{chat_id}/stream": {eventAnswer, []int{429}},
 }
 
 // failureSchemas are the schemas of failures that are no Error, by method, path and status.

@@ -94,6 +94,9 @@ var routes = []route{
 	{http.MethodPost, "/mcp/{$}", false, waits(postMCP)},
 	{http.MethodPost, "/a2a/{assistant_id}", false, waits(postA2A)},
 	{http.MethodGet, "/.well-known/agent-card.json", false, getCard},
+	{http.MethodPost, "/agui/{assistant_id}", false, waits(postAGUI)},
+	{http.MethodPost, "/ai-sdk/{assistant_id}", false, waits(postAISDK)},
+	{http.MethodGet, "/ai-sdk/{assistant_id}/{chat_id}/stream", false, waits(joinAISDK)},
 }
 
 // viewRun answers GET /runs/{run_id}/stream, /runs/{run_id}/join and /runs/crons/{cron_id}, of

@@ -63,6 +63,15 @@ func (s *eventStream) send(event, id string, data []byte) error {
 	return s.err
 }
 
+// data writes an event without a name.
+func (s *eventStream) data(data []byte) error {
+	b := append(append([]byte("data: "), data...), "\n\n"...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.write(b)
+	return s.err
+}
+
 // write writes and flushes within the time of a write. s.mu must be locked.
 func (s *eventStream) write(data []byte) {
 	if s.err != nil || s.done {

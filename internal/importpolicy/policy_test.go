@@ -103,11 +103,13 @@ var policies = []policy{
 	{name: "server/work", imports: []string{"checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "server/queue", "server/wire"}},
 	{name: "server/chat", imports: []string{"server/wire"}},
 	{name: "server/a2a", imports: []string{"server/chat", "server/wire"}},
+	{name: "server/agui", imports: []string{"server/chat", "server/wire"}},
+	{name: "server/aisdk", imports: []string{"server/chat", "server/wire"}},
 	{name: "server/mcp", modules: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	{name: "server/studio", imports: []string{"checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "internal/markup", "internal/picture"}},
 	{name: "server", imports: []string{
 		"internal/values", "state", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "graph/eventlog",
-		"server/wire", "server/queue", "server/chat", "server/a2a", "server/mcp", "server/studio", "server/work",
+		"server/wire", "server/queue", "server/chat", "server/a2a", "server/agui", "server/aisdk", "server/mcp", "server/studio", "server/work",
 	}, modules: []string{
 		"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/google/uuid", "github.com/robfig/cron/v3", "github.com/tidwall/gjson",
 	}},

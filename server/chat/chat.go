@@ -69,11 +69,11 @@ func (r *Reader) Read(e wire.Event) (out []Event, err error) {
 		if err := json.Unmarshal(e.Data, &s); err != nil {
 			return nil, err
 		}
-		if !root {
+		if !root || s.Phase == 0 { // phase 0 is before the input
 			return nil, nil
 		}
 		r.known(s.Values, s.Messages)
-		if s.Phase == 1 && !s.Quiet {
+		if !s.Quiet {
 			return []Event{{Kind: State, Data: s.Values}}, nil
 		}
 	case wire.KindValues:

@@ -1,0 +1,17 @@
+package agui_test
+
+import (
+	"net/http/httptest"
+	"testing"
+
+	"github.com/weftrun/weft/internal/chattest"
+	"github.com/weftrun/weft/internal/sdktest"
+	"github.com/weftrun/weft/server"
+)
+
+// Requirement: Public clients work unmodified
+func TestSDK_Chats(t *testing.T) {
+	web := httptest.NewServer(chattest.Start(t, func(c *server.Config) { c.Auth = chattest.Keys() }))
+	defer web.Close()
+	sdktest.NodeWith(t, []string{"@ag-ui/client@1.0.0"}, "testdata/client.mjs", web.URL)
+}
