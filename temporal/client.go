@@ -41,7 +41,7 @@ type ClientConfig struct {
 	// Longest bounds one activity, and so one segment; 0 means 7 days.
 	Longest time.Duration
 	// TaskTimeout is how long a workflow waits for a worker that died while it decided on the next
-	// activity; 0 means 2 seconds.
+	// activity; 0 means 1.5 seconds.
 	TaskTimeout time.Duration
 	// SearchAttributes sets GraphAttribute, StatusAttribute, InterruptedAttribute and OwnerAttribute.
 	// The namespace must have them.
@@ -176,7 +176,7 @@ func (s *server) run(ctx context.Context, in turnInput, j job) (*end, error) {
 		start := s.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
 			ID: id, TaskQueue: cmp.Or(s.cfg.Queue, DefaultQueue),
 			WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-			WorkflowTaskTimeout:      cmp.Or(s.cfg.TaskTimeout, 2*time.Second),
+			WorkflowTaskTimeout:      cmp.Or(s.cfg.TaskTimeout, 1500*time.Millisecond),
 		}, TurnWorkflow, in)
 		h, err := s.client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 			StartWorkflowOperation: start,

@@ -81,8 +81,10 @@ func Start(o Options) (*Server, error) {
 		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return claims }),
 		temporal.WithDynamicConfigClient(dynamicconfig.StaticClient{
 			// The default of 20 a second makes each hop of a task 50 ms.
-			dynamicconfig.TransferProcessorMaxPollRPS.Key():             constrained(200),
-			dynamicconfig.TimerProcessorMaxPollRPS.Key():                constrained(200),
+			dynamicconfig.TransferProcessorMaxPollRPS.Key(): constrained(200),
+			dynamicconfig.TimerProcessorMaxPollRPS.Key():    constrained(200),
+			// The default of a second is the least time of a retry, and so part of each recovery.
+			dynamicconfig.TimerProcessorMaxTimeShift.Key():              constrained(100 * time.Millisecond),
 			dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): constrained(true),
 		}))
 	if err != nil {

@@ -1,0 +1,194 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrun/weft/graph"
+)
+
+// threads are the scenarios of several calls on a thread: questions, edits, inputs and requests to
+// stop.
+var threads = map[string]func(s *scene){
+	"questions in any order": func(s *scene) {
+		for _, name := range []string{"p", "q"} {
+			s.b.Node(name, s.asks(name))
+			s.edges(graph.Start+" "+name, name+" end")
+		}
+		s.b.Node("beside", s.logs("beside"))
+		s.b.Node("end", s.logs("end"))
+		s.edges(graph.Start+" beside", "beside end", "end "+graph.End)
+		s.compile()
+		res := s.invoke(graph.Interrupted)
+		p, q := s.question(res, "p"), s.question(res, "q")
+		res = s.resume(graph.Answer(q, "2"), graph.Interrupted)
+		s.question(res, "p")
+		if _, err := s.runs.Resume(s.Context(), graph.Answer("unknown", "1"), on()); !errors.Is(err, graph.ErrUnknownQuestion) {
+			s.Errorf("an answer to an unknown question: %v, want ErrUnknownQuestion", err)
+		}
+		if _, err := s.runs.Resume(s.Context(), graph.Answer(p, 5), on()); !errors.Is(err, graph.ErrAnswer) {
+			s.Errorf("a number for a text: %v, want ErrAnswer", err)
+		}
+		if _, err := s.runs.Invoke(s.Context(), json.RawMessage(`{}`), on()); !errors.Is(err, graph.ErrWaiting) {
+			s.Errorf("an input while a question is open: %v, want ErrWaiting", err)
+		}
+		s.logged(s.resume(graph.Answer(p, "1"), graph.Done), "beside p=1 q=2 end")
+		s.calls("p", 2)
+		s.calls("q", 2)
+		s.calls("beside", 1)
+	},
+	"questions one after the other": func(s *scene) {
+		s.b.Node("p", s.asks("p"))
+		s.b.Node("q", s.asks("q"))
+		s.edges(graph.Start+" p", "p q", "q "+graph.End)
+		s.compile()
+		res := s.invoke(graph.Interrupted)
+		res = s.resume(graph.Answer(s.question(res, "p"), "1"), graph.Interrupted)
+		_, err := s.runs.Resume(s.Context(), graph.Decline(s.question(res, "q"), "no time"), on())
+		var at *graph.NodeError
+		if !errors.As(err, &at) || at.Code() != graph.CodeDeclined {
+			s.Errorf("the error is %v, want that of a declined question", err)
+		}
+	},
+	"fork": func(s *scene) {
+		s.line("a", "b", "c")
+		s.compile()
+		s.invoke(graph.Done)
+		o := on()
+		o.At = 2
+		s.logged(s.ended(graph.Done)(s.runs.Resume(s.Context(), graph.Answers{}, o)), "a b c")
+		s.calls("a", 1)
+		s.calls("b", 2)
+	},
+	"edit": func(s *scene) {
+		s.b.Node("a", s.logs("a"))
+		s.b.Node("q", s.asks("q"))
+		s.edges(graph.Start+" a", "a q", "q "+graph.End)
+		s.compile()
+		res := s.invoke(graph.Interrupted)
+		s.ended(graph.Interrupted)(s.runs.Patch(s.Context(), json.RawMessage(`{"log":["by hand"]}`), on()))
+		s.logged(s.resume(graph.Answer(s.question(res, "q"), "1"), graph.Done), "a by hand q=1")
+	},
+	"queued inputs": func(s *scene) {
+		s.b.Node("a", graph.Func(func(ctx context.Context, w *World) error {
+			if s.call("a") > 2 {
+				w.Log.Append(w.Name.Get())
+				return nil
+			}
+			_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "ok?"})
+			if err == nil {
+				w.Log.Append(w.Name.Get())
+			}
+			return err
+		}))
+		s.edges(graph.Start+" a", "a "+graph.End)
+		s.compile()
+		o := on()
+		o.OnOpenQuestions = graph.Queue
+		res := s.ended(graph.Interrupted)(s.runs.Invoke(s.Context(), json.RawMessage(`{"name":"first"}`), o))
+		s.ended(graph.Queued)(s.runs.Invoke(s.Context(), json.RawMessage(`{"name":"second"}`), o))
+		s.logged(s.resume(graph.Answer(s.question(res, "ok?"), true), graph.Done), "first second")
+	},
+	"discarded questions": func(s *scene) {
+		s.b.Node("q", s.asks("q"))
+		s.edges(graph.Start+" q", "q "+graph.End)
+		s.compile()
+		s.invoke(graph.Interrupted)
+		o := on()
+		o.OnOpenQuestions = graph.Discard
+		res := s.ended(graph.Interrupted)(s.runs.Invoke(s.Context(), json.RawMessage(`{}`), o))
+		s.logged(s.resume(graph.Answer(s.question(res, "q"), "1"), graph.Done), "q=1")
+	},
+	"once": func(s *scene) {
+		s.b.Node("a", graph.Func(func(ctx context.Context, w *World) error {
+			n, err := graph.Once(ctx, "charge", func(context.Context) (int, error) { return s.call("charge"), nil })
+			if err != nil {
+				return err
+			}
+			answer, err := graph.Ask[string](ctx, graph.Question{Prompt: "a"})
+			if err == nil {
+				w.Log.Append(fmt.Sprint(n, answer))
+			}
+			return err
+		}))
+		s.edges(graph.Start+" a", "a "+graph.End)
+		s.compile()
+		res := s.invoke(graph.Interrupted)
+		s.logged(s.resume(graph.Answer(s.question(res, "a"), "!"), graph.Done), "1!")
+		s.calls("charge", 1)
+	},
+	"task queue": func(s *scene) {
+		s.b.Node("a", s.logs("a"))
+		for _, name := range []string{"g1", "g2"} {
+			s.b.Node(name, s.logs(name).With(graph.Policy{TaskQueue: "weft"}))
+			s.edges("a "+name, name+" b")
+		}
+		s.b.Node("b", s.logs("b"))
+		s.b.Node("c", s.logs("c"))
+		s.edges(graph.Start+" a", "b c", "c "+graph.End)
+		s.compile()
+		res := s.invoke(graph.Done)
+		s.logged(res, "a g1 g2 b c")
+		s.commits("input", "step a", "step g1,g2", "step b", "step c")
+		if res.Steps != 4 {
+			s.Errorf("Steps = %d, want 4", res.Steps)
+		}
+	},
+	"cancel": func(s *scene) {
+		began := make(chan struct{}, 2)
+		s.b.Node("a", s.logs("a"))
+		s.b.Node("b", graph.Func(func(ctx context.Context, w *World) error {
+			if s.call("b") == 1 {
+				began <- struct{}{}
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			w.Log.Append("b")
+			return nil
+		}))
+		s.edges(graph.Start+" a", "a b", "b "+graph.End)
+		s.compile()
+		h := s.runs.Start(s.Context(), json.RawMessage(`{}`), on())
+		<-began
+		h.Cancel(errBad)
+		res, err := h.Wait()
+		if err == nil || !strings.Contains(err.Error(), errBad.Error()) || res.Status != graph.Failed {
+			s.Errorf("the run ended %q with %v, want its cancellation", res.Status, err)
+		}
+		s.logged(s.resume(graph.Answers{}, graph.Done), "a b")
+	},
+	"drain": func(s *scene) {
+		began := make(chan struct{}, 1)
+		var ends atomic.Bool
+		s.b.Node("a", graph.Router(func(ctx context.Context, _ *World) (graph.Command, error) {
+			if s.call("a") == 1 {
+				close(began)
+			}
+			if ends.Load() {
+				return graph.Goto(graph.End), nil
+			}
+			select { // at full speed the history would be long before an engine delivers the request
+			case <-time.After(5 * time.Millisecond):
+				return graph.Goto("a"), nil
+			case <-ctx.Done():
+				return graph.Command{}, ctx.Err()
+			}
+		}, "a", graph.End))
+		s.edges(graph.Start + " a")
+		s.compile()
+		h := s.runs.Start(s.Context(), json.RawMessage(`{}`), on())
+		<-began
+		h.Drain("a deployment")
+		res, err := h.Wait()
+		if err != nil || res.Status != graph.Pending || res.Drained != "a deployment" {
+			s.Errorf("the run ended %q, drained %q, with %v; want pending for a deployment", res.Status, res.Drained, err)
+		}
+		ends.Store(true)
+		s.resume(graph.Answers{}, graph.Done)
+	},
+}
