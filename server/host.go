@@ -29,6 +29,7 @@ func (h host) Job(ctx context.Context, r queue.Run) (work.Job, error) {
 	j := work.Job{Graph: shown.root.Untyped, Options: s.options(r), Input: s.Input, Edit: s.Edit}
 	start := startOf(r, &s)
 	j.Start, j.Step = &start, -2
+	j.StepOf = func(info graph.CommitInfo) int { return shown.view(ctx).Step(info, 1) }
 	switch info, err := h.server.rootOf(ctx, r.Thread); {
 	case err == nil:
 		j.Step = shown.view(ctx).Step(info, 1)

@@ -100,7 +100,7 @@ var policies = []policy{
 	{name: "nodes/pes", imports: []string{"state", "state/message", "state/agent", "capabilities/model", "capabilities/tool", "graph", "nodes/turn", "nodes/react"}},
 	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "nodes/pes", "internal/rootfs", "internal/subprocess"}},
 	{name: "server/queue", imports: []string{"checkpoint", "checkpoint/document", "checkpoint/topic"}},
-	{name: "server/work", imports: []string{"checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "server/queue", "server/wire"}},
+	{name: "server/work", imports: []string{"state", "checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "server/queue", "server/wire"}},
 	{name: "server/chat", imports: []string{"server/wire"}},
 	{name: "server/a2a", imports: []string{"server/chat", "server/wire"}},
 	{name: "server/agui", imports: []string{"server/chat", "server/wire"}},

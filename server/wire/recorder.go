@@ -22,6 +22,9 @@ type RecorderOptions struct {
 	// Step is the step, as clients see it, of the checkpoint that the run goes on from; -2 if there
 	// is none.
 	Step int
+	// Steps are those of the newest checkpoints of subgraphs, by namespace: the Steps of an attempt
+	// before.
+	Steps map[string]int
 	// Head is the number of the commit that a run without an input goes on from; 0 for other runs.
 	// It is recorded first, with the state that the run begins with.
 	Head uint64
@@ -59,6 +62,15 @@ func NewRecorder(o RecorderOptions) *Recorder {
 
 // D returns the D of the next record.
 func (r *Recorder) D() uint64 { return r.d }
+
+// Steps returns the steps of the newest checkpoints, by namespace, for an attempt that follows.
+func (r *Recorder) Steps() map[string]int {
+	steps := map[string]int{}
+	for ns, g := range r.graphs {
+		steps[ns] = g.step
+	}
+	return steps
+}
 
 // Begin returns the first record of the attempt.
 func (r *Recorder) Begin(at time.Time) []Event {
@@ -101,6 +113,9 @@ func (r *Recorder) graphOf(out *[]Event, at time.Time, ns string) *recordedGraph
 	g := r.graphs[ns]
 	if g == nil {
 		g = &recordedGraph{view: r.o.View(ns), step: -2}
+		if step, known := r.o.Steps[ns]; known {
+			g.step = step
+		}
 		if ns == "" {
 			g.step, g.head = r.o.Step, r.o.Head
 		}

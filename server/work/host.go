@@ -35,6 +35,8 @@ type Job struct {
 	Start *wire.RunStart
 	Step  int
 	Head  uint64
+	// StepOf returns the Step of a run that goes on from a commit; nil if no client sees steps.
+	StepOf func(info graph.CommitInfo) int
 }
 
 // start starts the job, or goes on with it where an attempt before has committed something.

@@ -155,7 +155,7 @@ func (p *projector) project(b eventlog.Batch) (out []wire.Event, err error) {
 	case n.Begin != nil:
 		o := wire.RecorderOptions{Start: *n.Begin, Step: n.Step, Head: n.Head, Cut: n.Begin.Attempt > 1}
 		if r != nil && r.recorder != nil {
-			o.D, o.Cut = r.recorder.D(), r.cut
+			o.D, o.Cut, o.Steps = r.recorder.D(), r.cut, r.recorder.Steps()
 		}
 		r = p.run(b.Run, o)
 		out = r.recorder.Begin(n.At)

@@ -38,17 +38,23 @@ type host struct {
 	ended []string // run, status
 }
 
-func (h *host) Job(_ context.Context, r queue.Run) (work.Job, error) {
+func (h *host) Job(ctx context.Context, r queue.Run) (work.Job, error) {
 	if r.Request == nil {
 		return work.Job{}, errors.New("the request is empty")
 	}
-	return work.Job{Graph: h.graph, Input: r.Request, Step: -2, Start: &wire.RunStart{Attempt: r.Attempt, Thread: r.Thread, Graph: "steps"}}, nil
+	view := h.View(ctx, wire.RunStart{Thread: r.Thread, Graph: "steps"}, "")
+	j := work.Job{Graph: h.graph, Input: r.Request, Step: -2, Start: &wire.RunStart{Attempt: r.Attempt, Thread: r.Thread, Graph: "steps"}}
+	j.StepOf = func(info graph.CommitInfo) int { return view.Step(info, 1) }
+	if newest, ok := view.Commit(0); ok {
+		j.Step = j.StepOf(newest.Info)
+	}
+	return j, nil
 }
 
 // View implements work.Viewer.
-func (h *host) View(ctx context.Context, start wire.RunStart, _ string) *wire.View {
+func (h *host) View(ctx context.Context, start wire.RunStart, namespace string) *wire.View {
 	return &wire.View{Thread: start.Thread, Graph: start.Graph, Commit: func(number uint64) (s wire.Snapshot, ok bool) {
-		state, info, err := h.graph.Thread(start.Thread).State(ctx, number)
+		state, info, err := h.graph.Thread(start.Thread).In(namespace).State(ctx, number)
 		return wire.Snapshot{Info: info, State: state}, err == nil
 	}}
 }

@@ -246,7 +246,7 @@ func (w *Worker) outcome(ctx context.Context, c *queue.Claim, journal *eventlog.
 		})
 	}
 	if job.Start != nil {
-		w.begin(ctx, c, journal, job)
+		w.begin(work, c, journal, job, again)
 	}
 	h := job.start(work, options, again)
 	if job.Start != nil && !logs(job.Graph) {
@@ -267,17 +267,42 @@ func (w *Worker) lost(c *queue.Claim, remote bool) error {
 	return context.Cause(c.Context())
 }
 
-// begin notes in the log that an attempt begins. Where the engine writes the events, the note is in
-// the log before them.
-func (w *Worker) begin(ctx context.Context, c *queue.Claim, journal *eventlog.Writer, job *Job) {
-	n := note{Begin: job.Start, Step: job.Step, Head: job.Head}
-	if !logs(job.Graph) {
-		w.note(journal, n)
+// begin notes the beginning of an attempt. One that goes on with the commits of an attempt before
+// adds the events that the log lacks of them.
+func (w *Worker) begin(ctx context.Context, c *queue.Claim, journal *eventlog.Writer, job *Job, again bool) {
+	begin := note{Begin: job.Start, Step: job.Step, Head: job.Head}
+	var lacks restored
+	if again && !logs(job.Graph) {
+		var err error
+		if lacks, err = w.restore(ctx, c, job); err != nil { // the run goes on all the same
+			w.config.Log.ErrorContext(ctx, "work: restore the log of events", "run_id", c.Run.ID, "thread", c.Run.Thread, "error", err)
+		}
+	}
+	if lacks.begins {
+		if begin.Step, begin.Head = -2, 0; lacks.before != nil && job.StepOf != nil {
+			begin.Step = job.StepOf(*lacks.before)
+		}
+	}
+	if logs(job.Graph) { // the engine writes the events, and the note is in the log before them
+		first := w.log.Writer(c.Run.Thread, c.Run.ID, c.Run.Attempt)
+		w.note(first, begin)
+		w.close(ctx, c, first)
 		return
 	}
-	first := w.log.Writer(c.Run.Thread, c.Run.ID, c.Run.Attempt)
-	w.note(first, n)
-	w.close(ctx, c, first)
+	w.note(journal, begin)
+	for _, ev := range lacks.events {
+		journal.Write(ev)
+	}
+}
+
+func (w *Worker) restore(ctx context.Context, c *queue.Claim, job *Job) (lacks restored, err error) {
+	ctx, cancel := context.WithTimeout(ctx, restoreTime)
+	defer cancel()
+	r := restorer{store: w.config.Store, graph: job.Graph, thread: c.Run.Thread, run: c.Run.ID}
+	if r.seen, err = readLogged(ctx, w.log, c.Run.Thread, c.Run.ID); err != nil {
+		return lacks, err
+	}
+	return r.restore(ctx)
 }
 
 // hasCommits reports whether the newest commit of the thread is one of the run's, from an attempt
