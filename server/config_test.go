@@ -32,6 +32,22 @@ func TestTruncate_OnlyFromThisMachine(t *testing.T) {
 	c.do(step{request: "GET /assistants/agent", status: 200, want: "name=agent"})
 }
 
+func TestTruncate_RemovesRuns(t *testing.T) {
+	inChains(t, func(t *testing.T, c *client, _ chan struct{}) {
+		c.do(step{request: "POST /threads", status: 200, save: "t=thread_id"})
+		c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"steps","input":{"topic":"x"}}`, status: 200})
+		c.do(step{request: "POST /threads/{t}/runs", body: `{"assistant_id":"waits","input":{"topic":"x"}}`, status: 200})
+		handler := c.handler
+		c.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r.RemoteAddr = "127.0.0.1:1234"
+			handler.ServeHTTP(w, r)
+		})
+		c.do(step{request: "POST /internal/truncate", body: `{"runs":true}`, status: 204})
+		c.do(step{request: "GET /threads/{t}/runs", status: 200, want: "#=0"})
+		c.do(step{request: "GET /threads/{t}", status: 200, want: "status=idle\nvalues.topic=x"})
+	}, func(c *server.Config) { c.AllowTruncate = true })
+}
+
 func TestLimits_OfBodies(t *testing.T) {
 	c := newClient(t, newServer(t, &checkpoint.Memory{}, func(c *server.Config) {
 		c.Limits = server.Limits{Body: 1000, Depth: 20, Metadata: 50}

@@ -2,9 +2,12 @@ package server_test
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/server"
 )
 
@@ -274,4 +278,52 @@ func TestSocket_CommandsAndEvents(t *testing.T) {
 	if tree := last(until("id", "8")); gjson.Get(tree, "result.tree.status").String() != "completed" {
 		t.Errorf("the tree is %s", tree)
 	}
+}
+
+// brokenBus is a bus that cannot be read while it is broken.
+type brokenBus struct {
+	topic.Local
+	broken atomic.Bool
+}
+
+func (b *brokenBus) Last(ctx context.Context, name string) (uint64, error) {
+	if b.broken.Load() {
+		return 0, errors.New("the bus is broken")
+	}
+	return b.Local.Last(ctx, name)
+}
+
+func TestSocket_AFailedSubscriptionLeavesNoPlaceTaken(t *testing.T) {
+	bus := &brokenBus{}
+	s, stop := startChains(t, &checkpoint.Memory{}, nil, func(c *server.Config) { c.Bus, c.Log = bus, slog.New(slog.DiscardHandler) })
+	defer stop()
+	web := httptest.NewServer(s)
+	defer web.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(web.URL, "http")+"/threads/"+unknownID+"/stream/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.CloseNow() }()
+	subscribe := func(want string) {
+		t.Helper()
+		err := conn.Write(ctx, websocket.MessageText, []byte(`{"id":1,"method":"subscription.subscribe","params":{"channels":["values"]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, data, err := conn.Read(ctx)
+		if err != nil || gjson.GetBytes(data, "type").String() != want {
+			t.Fatalf("a subscription is answered with %s and %v, want %s", data, err, want)
+		}
+	}
+	bus.broken.Store(true)
+	for range 40 {
+		subscribe("error")
+	}
+	bus.broken.Store(false)
+	for range 32 {
+		subscribe("success")
+	}
+	subscribe("error")
 }

@@ -105,10 +105,10 @@ func startChains(t testing.TB, store checkpoint.Store, gate <-chan struct{}, cha
 }
 
 // inChains runs a test with chains in the memory, and fake time.
-func inChains(t *testing.T, test func(t *testing.T, c *client, gate chan struct{})) {
+func inChains(t *testing.T, test func(t *testing.T, c *client, gate chan struct{}), change ...func(*server.Config)) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		s, stop := startChains(t, &checkpoint.Memory{}, gate)
+		s, stop := startChains(t, &checkpoint.Memory{}, gate, change...)
 		defer stop()
 		c := newClient(t, s)
 		c.do(step{request: "POST /threads", status: 200, save: "t=thread_id"})

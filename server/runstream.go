@@ -97,7 +97,8 @@ type streamOptions struct {
 	live bool // only events that are not in the log yet
 }
 
-// lateTime is how long a stream waits for the last event of a run that has ended.
+// lateTime is how long a stream waits for the last event of a run that has ended, before it reads
+// what is in the log.
 const lateTime = time.Second
 
 // stream writes the events of a run until it has ended, and its end can be read.
@@ -124,7 +125,7 @@ func (c *call) stream(r queue.Run, o streamOptions) error {
 		}
 		stop()
 	})
-	classic, done := wire.NewClassic(o.ClassicOptions), false
+	w := runWriter{stream: s, run: r.ID, classic: wire.NewClassic(o.ClassicOptions), seen: seen}
 	for e, err := range log.Follow(ctx, r.Thread, 0) {
 		var missed *topic.MissedError
 		if errors.As(err, &missed) {
@@ -132,33 +133,33 @@ func (c *call) stream(r queue.Run, o streamOptions) error {
 		}
 		if err != nil {
 			if ctx.Err() == nil {
-				c.server.log().ErrorContext(ctx, "server: the events of a run", "run_id", r.ID, "error", err)
-				return s.send("error", "", []byte(`{"error":"`+wire.NameLost+`","message":"the events of the run are lost"}`))
+				return c.lost(s, r, err)
 			}
 			break
 		}
-		events, err := classic.Project(e)
-		if err != nil {
-			return err
+		if more, err := w.write(e); err != nil || !more {
+			return c.runRead(r, w, err)
 		}
-		for i := 0; i < len(events) && e.Seq > seen; i++ {
-			if s.send(events[i].Name, strconv.FormatUint(events[i].ID, 10), events[i].Data) != nil {
-				return nil // the client has gone
-			}
-		}
-		var end wire.RunEnd
-		if e.Run == r.ID && e.Kind == wire.KindEnd && json.Unmarshal(e.Data, &end) == nil && !end.Handed {
-			done = true
-			break
-		}
-	}
-	if done { // the end of the run is stored after its events
-		_, _ = c.server.queue.Wait(c.Context(), r.Thread, r.ID)
-		return nil
 	}
 	stop()
 	waiter.Wait()
-	if ended.Error != nil && c.Context().Err() == nil {
+	if c.Context().Err() != nil {
+		return nil
+	}
+	// The run has ended. What is in the log by now was perhaps not read in time.
+	rest, err := log.Read(c.Context(), r.Thread)
+	if err != nil {
+		return c.lost(s, r, err)
+	}
+	for _, e := range rest {
+		if e.Seq <= w.last {
+			continue
+		}
+		if more, err := w.write(e); err != nil || !more {
+			return c.runRead(r, w, err)
+		}
+	}
+	if ended.Error != nil {
 		data, err := encode(wire.RunError{Error: ended.Error.Name, Message: ended.Error.Message})
 		if err != nil {
 			return err
@@ -166,6 +167,47 @@ func (c *call) stream(r queue.Run, o streamOptions) error {
 		return s.send("error", "", data)
 	}
 	return nil
+}
+
+// runRead ends the stream of a run: after its last event, or for an error.
+func (c *call) runRead(r queue.Run, w runWriter, err error) error {
+	if w.done { // the end of the run is stored after its events
+		_, _ = c.server.queue.Wait(c.Context(), r.Thread, r.ID)
+	}
+	return err
+}
+
+// lost ends a stream whose log cannot be read.
+func (c *call) lost(s *eventStream, r queue.Run, err error) error {
+	c.server.log().ErrorContext(c.Context(), "server: the events of a run", "run_id", r.ID, "error", err)
+	return s.send("error", "", []byte(`{"error":"`+wire.NameLost+`","message":"the events of the run are lost"}`))
+}
+
+// runWriter writes the records of a thread to the stream of one run.
+type runWriter struct {
+	stream  *eventStream
+	run     string
+	classic *wire.Classic
+	seen    uint64 // records up to it are not written
+	last    uint64 // the Seq of the newest record
+	done    bool   // the run has ended
+}
+
+// write writes a record. more is false after the last of the run, and when the client has gone.
+func (w *runWriter) write(e wire.Event) (more bool, err error) {
+	w.last = e.Seq
+	events, err := w.classic.Project(e)
+	if err != nil {
+		return false, err
+	}
+	for i := 0; i < len(events) && e.Seq > w.seen; i++ {
+		if w.stream.send(events[i].Name, strconv.FormatUint(events[i].ID, 10), events[i].Data) != nil {
+			return false, nil
+		}
+	}
+	var end wire.RunEnd
+	w.done = e.Run == w.run && e.Kind == wire.KindEnd && json.Unmarshal(e.Data, &end) == nil && !end.Handed
+	return !w.done, nil
 }
 
 // await waits for a time, or until ctx ends.

@@ -193,12 +193,18 @@ func (s *socket) subscribe(ctx context.Context, command wire.Command) error {
 	for i := 0; i < len(replay) && err == nil; i++ {
 		err = s.write(ctx, replay[i].Data)
 	}
-	if err != nil {
+	end := func() {
 		cancel()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.subscriptions, id)
+	}
+	if err != nil {
+		end()
 		return err
 	}
 	s.readers.Go(func() {
-		defer cancel()
+		defer end()
 		err := s.c.follow(ctx, s.thread.ThreadID, after, func(e wire.Event) error {
 			events, err := protocol.Project(e)
 			for i := 0; i < len(events) && err == nil; i++ {

@@ -9,6 +9,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/memory"
+	"github.com/weftrun/weft/graph/eventlog"
 	"github.com/weftrun/weft/server/wire"
 )
 
@@ -79,6 +80,7 @@ func truncate(c *call) error {
 		return wire.Errorf(wire.CodeNotFound, "Not Found")
 	}
 	var q struct {
+		Runs         bool `json:"runs"`
 		Threads      bool `json:"threads"`
 		Assistants   bool `json:"assistants"`
 		Store        bool `json:"store"`
@@ -88,6 +90,11 @@ func truncate(c *call) error {
 		return err
 	}
 	s, ctx := c.server, c.Context()
+	if q.Runs {
+		if err := s.deleteRuns(ctx); err != nil {
+			return err
+		}
+	}
 	if q.Checkpointer {
 		if err := s.deleteCommits(ctx); err != nil {
 			return err
@@ -119,6 +126,18 @@ func truncate(c *call) error {
 // deleteCommits removes the commits of the threads that have a record.
 func (s *Server) deleteCommits(ctx context.Context) error {
 	return s.threads.each(ctx, func(r stored[thread]) error { return s.config.Store.Delete(ctx, r.record.ThreadID) })
+}
+
+// deleteRuns removes the runs of all threads, and their logs. Those that have not ended are
+// cancelled, and awaited.
+func (s *Server) deleteRuns(ctx context.Context) error {
+	threads, err := s.queue.Threads(ctx)
+	for i := 0; i < len(threads) && err == nil; i++ {
+		if err = s.removeRuns(ctx, threads[i]); err == nil {
+			err = eventlog.Log{Bus: s.bus}.Delete(ctx, threads[i])
+		}
+	}
+	return err
 }
 
 func (s *Server) deleteItems(ctx context.Context) error {

@@ -166,6 +166,26 @@ func (q *Queue) List(ctx context.Context, threadID string) (runs []Run, err erro
 	return runs, nil
 }
 
+// Threads returns the threads that have runs, or have had some.
+func (q *Queue) Threads(ctx context.Context) (threads []string, err error) {
+	page := document.Query{Place: document.At(runsOf, ""), Limit: new(lookPage)}
+	for {
+		docs, err := q.config.Documents.Query(ctx, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range docs {
+			if n := len(threads); n == 0 || threads[n-1] != d.Partition { // they are in the order of partitions
+				threads = append(threads, d.Partition)
+			}
+		}
+		if len(docs) < lookPage {
+			return threads, nil
+		}
+		page.After = new(docs[len(docs)-1].Position())
+	}
+}
+
 // Unfinished returns the ids of the runs of a thread that have not ended, in their order.
 func (q *Queue) Unfinished(ctx context.Context, threadID string) (ids []string, err error) {
 	t, err := q.open(ctx, threadID)

@@ -32,7 +32,9 @@ func TestWritesOf_AreWhatATaskAdded(t *testing.T) {
 }
 
 func TestWritesOf_GivesASharedFieldToTheLastTask(t *testing.T) {
-	task := func(name string, wrote ...string) ranTask { return ranTask{DueTask: graph.DueTask{Node: name}, wrote: wrote} }
+	task := func(name string, wrote ...string) ranTask {
+		return ranTask{DueTask: graph.DueTask{Node: name}, wrote: wrote}
+	}
 	tasks := []ranTask{task("a", "log", "own"), task("b", "log"), task("c", "gone")}
 	var got []string
 	for _, w := range writesOf(map[string]string{"log": "list"}, []byte(`{"log":["x"]}`), []byte(`{"log":["x","a","b"],"own":7}`), tasks) {
