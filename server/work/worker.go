@@ -274,7 +274,7 @@ func (w *Worker) begin(ctx context.Context, c *queue.Claim, journal *eventlog.Wr
 	var lacks restored
 	if again && !logs(job.Graph) {
 		var err error
-		if lacks, err = w.restore(ctx, c, job); err != nil { // the run goes on all the same
+		if lacks, err = w.restore(ctx, c, job); err != nil && ctx.Err() == nil { // the run goes on all the same
 			w.config.Log.ErrorContext(ctx, "work: restore the log of events", "run_id", c.Run.ID, "thread", c.Run.Thread, "error", err)
 		}
 	}

@@ -240,8 +240,8 @@ var (
 )
 
 // TestServe_OneOfTwoIsKilled kills one of two servers on a store, again and again. -kills 200 asks
-// for 200 kills with each store, and WEFT_SOAK for 500, under 64 clients. -pause 8s leaves most runs
-// one kill, so that the log shows how soon they go on.
+// for 200 kills with each store, and WEFT_SOAK for 500, under 64 clients. -pause 8s leaves most
+// runs one kill, so that the log shows how soon they go on.
 //
 // Requirement: the server is killed
 func TestServe_OneOfTwoIsKilled(t *testing.T) {
