@@ -19,6 +19,7 @@ var openAPI []byte
 const (
 	noAnswer    = ""
 	textAnswer  = "text/plain"
+	pageAnswer  = "text/html"
 	eventAnswer = "text/event-stream"
 )
 
@@ -28,7 +29,7 @@ var operations = map[string]struct {
 	answer   string
 	failures []int
 }{
-	"GET /ok": {"Status", []int{422, 503}}, "GET /info": {"Info", nil}, "GET /metrics": {textAnswer, nil}, "GET /openapi.json": {"Object", nil},
+	"GET /ok": {"Status", []int{422, 503}}, "GET /info": {"Info", nil}, "GET /metrics": {textAnswer, nil}, "GET /openapi.json": {"Object", nil}, "GET /docs": {pageAnswer, nil},
 
 	"POST /assistants": {"Assistant", []int{404, 409}}, "POST /assistants/search": {"Assistants", nil}, "POST /assistants/count": {"Number", nil},
 	"GET /assistants/{assistant_id}": {"Assistant", nil}, "PATCH /assistants/{assistant_id}": {"Assistant", nil}, "DELETE /assistants/{assistant_id}": {"IDs", nil},
@@ -117,8 +118,8 @@ func (r route) operation() map[string]any {
 	if !r.open {
 		described["security"] = []any{map[string]any{"key": []string{}}, map[string]any{"bearer": []string{}}, map[string]any{}}
 	}
-	if r.method != http.MethodGet && r.method != http.MethodDelete {
-		described["requestBody"] = map[string]any{"content": content("application/json", "Any")}
+	if body := requests[r.method+" "+r.path]; body != "" {
+		described["requestBody"] = map[string]any{"content": content("application/json", body)}
 	}
 	return described
 }
@@ -135,7 +136,7 @@ func describe(version string) ([]byte, error) {
 		return nil, err
 	}
 	d.Info["version"], d.Paths = version, map[string]map[string]any{}
-	for _, r := range append(slices.Clip(routes), route{method: http.MethodGet, path: "/openapi.json", open: true}) {
+	for _, r := range append(slices.Clip(routes), describedRoutes...) {
 		if strings.HasSuffix(r.path, "{$}") {
 			continue // another form of a path
 		}
@@ -146,6 +147,9 @@ func describe(version string) ([]byte, error) {
 	}
 	return encode(d)
 }
+
+// describedRoutes are the endpoints that are made of the routes.
+var describedRoutes = []route{{method: http.MethodGet, path: "/openapi.json", open: true}, {method: http.MethodGet, path: "/docs", open: true}}
 
 func getDocument(c *call) error {
 	data, err := describe(c.server.config.Version)

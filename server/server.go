@@ -158,8 +158,9 @@ func (s *Server) handlers() http.Handler {
 	for _, r := range routes {
 		mux.Handle(r.method+" "+r.path, s.handlerOf(r))
 	}
-	described := route{method: http.MethodGet, path: "/openapi.json", open: true, handle: getDocument}
-	mux.Handle(described.method+" "+described.path, s.handlerOf(described))
+	for _, r := range []route{{method: http.MethodGet, path: "/openapi.json", open: true, handle: getDocument}, {method: http.MethodGet, path: "/docs", open: true, handle: getDocs}} {
+		mux.Handle(r.method+" "+r.path, s.handlerOf(r))
+	}
 	if s.config.AllowTruncate {
 		r := route{method: http.MethodPost, path: "/internal/truncate", open: true, handle: truncate}
 		mux.Handle(r.method+" "+r.path, s.handlerOf(r))

@@ -108,7 +108,7 @@ var policies = []policy{
 	{name: "server/mcp", modules: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	{name: "server/studio", imports: []string{"checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "internal/markup", "internal/picture"}},
 	{name: "server", imports: []string{
-		"internal/values", "state", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "graph/eventlog",
+		"internal/markup", "internal/values", "state", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "graph/eventlog",
 		"server/wire", "server/queue", "server/chat", "server/a2a", "server/agui", "server/aisdk", "server/mcp", "server/studio", "server/work",
 	}, modules: []string{
 		"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/google/uuid", "github.com/robfig/cron/v3", "github.com/tidwall/gjson",
