@@ -53,7 +53,7 @@ func (c *call) read(limit int64) ([]byte, error) {
 	control := http.NewResponseController(c.w)
 	bounded := control.SetReadDeadline(time.Now().Add(c.server.limits.BodyTime)) == nil
 	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.Body, limit))
-	if bounded {
+	if bounded && err == nil { // else the rest of the body must not be waited for
 		_ = control.SetReadDeadline(time.Time{})
 	}
 	var most *http.MaxBytesError

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server/mcp"
@@ -25,7 +24,7 @@ func postMCP(c *call) error {
 	}
 	r := c.Request.Clone(c.Context())
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
-	mcp.Handler(mcpBackend{c}, c.server.mcpOptions()).ServeHTTP(boundedWriter{c.w}, r)
+	mcp.Handler(mcpBackend{c}, c.server.mcpOptions()).ServeHTTP(c.w, r)
 	return nil
 }
 
@@ -50,20 +49,6 @@ func (c *call) readJSON(limit int64) (json.RawMessage, error) {
 	err := c.decodeUpTo(&data, limit)
 	return data, err
 }
-
-// boundedWriter bounds the time of each write.
-type boundedWriter struct{ http.ResponseWriter }
-
-func (w boundedWriter) Write(data []byte) (int, error) {
-	control := http.NewResponseController(w.ResponseWriter)
-	if control.SetWriteDeadline(time.Now().Add(writeTimeout)) == nil { // not every writer has deadlines
-		defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
-	}
-	return w.ResponseWriter.Write(data)
-}
-
-// Unwrap is for http.ResponseController.
-func (w boundedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // mcpBackend is the server for one caller.
 type mcpBackend struct{ *call }

@@ -43,7 +43,8 @@ var operations = map[string]struct {
 	"POST /threads/{thread_id}/state": {"Updated", []int{409}}, "PATCH /threads/{thread_id}/state": {"Updated", []int{409}},
 	"GET /threads/{thread_id}/history": {"States", nil}, "POST /threads/{thread_id}/history": {"States", nil},
 	"POST /threads/{thread_id}/commands": {"Reply", nil}, "POST /threads/{thread_id}/stream/events": {eventAnswer, []int{429}},
-	"GET /threads/{thread_id}/stream": {eventAnswer, []int{429}},
+	"GET /threads/{thread_id}/stream": {eventAnswer, []int{429}}, "POST /threads/{thread_id}/stream": {eventAnswer, []int{429}},
+	"GET /threads/{thread_id}/stream/events": {noAnswer, []int{401, 426, 429, 503}}, "GET /runs/{run_id}/{view}": {"Any", []int{429}},
 
 	"POST /threads/{thread_id}/runs": {"Run", []int{409, 429}}, "POST /threads/{thread_id}/runs/wait": {"Any", []int{409, 429}},
 	"POST /threads/{thread_id}/runs/stream": {eventAnswer, []int{409, 429}}, "GET /threads/{thread_id}/runs": {"Runs", nil},
@@ -67,7 +68,18 @@ var operations = map[string]struct {
 
 // failureSchemas are the schemas of failures that are no Error, by method, path and status.
 var failureSchemas = map[string]string{
-	"GET /ok 503": "Status", "POST /threads/{thread_id}/commands 400": "Reply",
+	"GET /ok 503": "Status", "POST /threads/{thread_id}/commands 400": "Object",
+}
+
+// never are the statuses of failures that follow from a path, and that its endpoint does not have.
+var never = map[string][]int{
+	"GET /metrics": {403, 503}, "POST /ui/{name}": {403, 503}, "GET /ui/{name}/{file}": {422}, "POST /mcp": {403},
+	"POST /threads/{thread_id}/copy":                {404}, // it is a 409, as clients expect it
+	"POST /threads/{thread_id}/commands":            {415},
+	"POST /threads/{thread_id}/stream":              {415},
+	"POST /threads/{thread_id}/stream/events":       {415},
+	"GET /threads/{thread_id}/stream/events":        {404, 422}, // a socket is closed with a code
+	"GET /threads/{thread_id}/runs/{run_id}/stream": {404},      // it is an event
 }
 
 // failures returns the statuses of failures of a route, in order.
@@ -79,9 +91,11 @@ func (r route) failures(beside []int) []int {
 	if strings.Contains(r.path, "{") {
 		all = append(all, http.StatusNotFound, http.StatusUnprocessableEntity)
 	}
-	if r.method != http.MethodGet {
+	if requests[r.method+" "+r.path] != "" {
 		all = append(all, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
 	}
+	never := never[r.method+" "+r.path]
+	all = slices.DeleteFunc(all, func(status int) bool { return slices.Contains(never, status) })
 	slices.Sort(all)
 	return slices.Compact(all)
 }

@@ -128,6 +128,7 @@ func (s *Server) handlerOf(rt route) http.Handler {
 				s.log().ErrorContext(r.Context(), "server: a handler panicked", "path", rt.path, "request_id", c.id, "panic", v, "stack", string(debug.Stack()))
 				c.fail(wire.Errorf(wire.CodeInternal, "internal error"))
 			}
+			rec.finish()
 			elapsed := time.Since(began)
 			s.metrics.observe(rt.method+" "+rt.path, rec.status, elapsed)
 			s.log().DebugContext(r.Context(), "request", "method", r.Method, "path", rt.path, "status", rec.status,
@@ -140,12 +141,15 @@ func (s *Server) handlerOf(rt route) http.Handler {
 		if err == nil {
 			err = rt.handle(c)
 		}
-		if err != nil && (r.Context().Err() == nil || s.draining.Load()) {
+		if err != nil {
 			f, hidden := faultOf(err)
-			if hidden {
+			gone := r.Context().Err() != nil && !s.draining.Load()
+			if hidden && !gone {
 				s.log().ErrorContext(r.Context(), "server: a request failed", "path", rt.path, "request_id", c.id, "error", err)
 			}
-			c.fail(f)
+			if !hidden || !gone {
+				c.fail(f)
+			}
 		}
 	})
 }
@@ -169,10 +173,33 @@ func (s *Server) unrouted(w http.ResponseWriter, r *http.Request, mux http.Handl
 	c.refuse(wire.Errorf(wire.CodeNotFound, "Not Found"))
 }
 
-// recorder remembers the status of an answer.
+// recorder remembers the status of an answer, and bounds the time of each write: a client that does
+// not read must not hold a request.
 type recorder struct {
 	http.ResponseWriter
 	status int
+}
+
+// bound returns a function that ends the bound of a write.
+func (r *recorder) bound() (end func()) {
+	control := http.NewResponseController(r.ResponseWriter)
+	if control.SetWriteDeadline(time.Now().Add(writeTimeout)) != nil {
+		return func() {} // not every writer has deadlines
+	}
+	return func() { _ = control.SetWriteDeadline(time.Time{}) }
+}
+
+// FlushError is for http.ResponseController.
+func (r *recorder) FlushError() error {
+	defer r.bound()()
+	return http.NewResponseController(r.ResponseWriter).Flush()
+}
+
+// finish writes what is left of an answer, while its time is still bounded.
+func (r *recorder) finish() {
+	if r.status >= http.StatusOK { // else the connection is not that of an answer
+		_ = r.FlushError() // the client has gone
+	}
 }
 
 func (r *recorder) WriteHeader(status int) {
@@ -186,6 +213,7 @@ func (r *recorder) Write(data []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
+	defer r.bound()()
 	return r.ResponseWriter.Write(data)
 }
 

@@ -33,14 +33,16 @@ func (c *call) openStream() *eventStream {
 	s := &eventStream{w: c.w, control: http.NewResponseController(c.w)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.timer = time.AfterFunc(heartbeat, s.beat)
 	_ = s.control.Flush()
+	s.timer = time.AfterFunc(heartbeat, s.beat)
 	return s
 }
 
 // beat writes a comment, so that clients and proxies see that the stream is alive.
 func (s *eventStream) beat() {
-	s.mu.Lock()
+	if !s.mu.TryLock() {
+		return // a write is under way, which starts the timer again
+	}
 	defer s.mu.Unlock()
 	s.write([]byte(": heartbeat\n\n"))
 }
