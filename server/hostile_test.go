@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -176,17 +177,19 @@ func TestHostile_VanishedReader(t *testing.T) {
 func TestHostile_DrippingBody(t *testing.T) {
 	hostile(t, func(t *testing.T, connect func() net.Conn, _ *client) {
 		conn := connect()
+		var drips sync.WaitGroup
+		defer drips.Wait()
 		defer conn.Close()
 		fmt.Fprint(conn, "POST /threads HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{")
 		began := time.Now()
-		go func() {
+		drips.Go(func() {
 			for range 100 {
 				time.Sleep(time.Second)
 				if _, err := conn.Write([]byte(" ")); err != nil {
 					return
 				}
 			}
-		}()
+		})
 		r, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
 			t.Fatal(err)
