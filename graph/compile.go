@@ -186,7 +186,10 @@ func (c *compiler) job(kind, name string, d *nodeDraft) job {
 			c.fail(pos, "%s: policy: Config.Limits has no %q%s", who(), p.Limit, hint(p.Limit, c.limits.names()))
 		}
 	}
-	j.parallel, j.queue = p.Parallel, p.TaskQueue
+	if p.Child && d.child == nil {
+		c.fail(pos, "%s: policy: Child is for a node that runs a graph", who())
+	}
+	j.parallel, j.queue, j.apart = p.Parallel, p.TaskQueue, p.Child
 	j.plain = j.limit == 0 && j.idle == 0 && j.gate == nil && j.parallel == 0
 	return j
 }

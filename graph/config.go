@@ -219,9 +219,9 @@ type RunOptions struct {
 	By string
 	// Via is the interface through which the call came, recorded beside By: [ViaGo] where it is "".
 	Via string
-	// StopAtTaskQueue stops the run before a step with a task whose Policy names a TaskQueue, as a
-	// Drain does, but with Drained "". The Status is Pending, and a driver runs the step: see
-	// [Untyped.Plan].
+	// StopAtTaskQueue stops the run before a step with a task whose Policy has a TaskQueue or is
+	// Child, as a Drain does, but with Drained "". The Status is Pending, and a driver runs the
+	// step: see [Untyped.Plan].
 	StopAtTaskQueue bool
 	// Grace, if it is not 0, is the Grace of this call in place of Config.Grace, in subgraphs too.
 	Grace time.Duration

@@ -96,6 +96,7 @@ type PlannedTask struct {
 	Send      bool    `json:"send,omitempty"`       // a Send started it
 	End       TaskEnd `json:"end,omitempty"`        // how it has ended; "" if it is to be run
 	TaskQueue string  `json:"task_queue,omitempty"` // of the node's Policy
+	Child     bool    `json:"child,omitempty"`      // of the node's Policy
 	// Timeout, Idle, Attempts and Parallel are those of the node's Policy, or of the Send. RunTask
 	// keeps to the first three; how many tasks run at once is up to the driver.
 	Timeout  time.Duration `json:"timeout,omitempty"`

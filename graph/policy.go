@@ -42,6 +42,9 @@ type Policy struct {
 	// as the workers with a GPU; "" means any worker. A run in one process ignores it. The Policy
 	// of a handler does not count: it runs where its node ran.
 	TaskQueue string
+	// Child makes each task of the node, which runs a graph, a child of its own where an engine
+	// drives the graph, such as a child workflow of Temporal. A run in one process ignores it.
+	Child bool
 }
 
 // Retry repeats a failed attempt on a fresh view of the state. Questions and

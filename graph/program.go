@@ -63,6 +63,7 @@ type job struct {
 	gate     *schedule.Gate // each attempt passes it; nil is none
 	parallel int            // at most so many attempts at once in a run; 0 is no bound
 	queue    string         // see Policy.TaskQueue
+	apart    bool           // see Policy.Child
 	plain    bool           // no limit of any kind holds
 }
 

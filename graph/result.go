@@ -221,7 +221,7 @@ func (t *task) verdict(u *unfinished) {
 // planned describes t for the driver.
 func (t *task) planned() PlannedTask {
 	return PlannedTask{ID: t.id(), Node: t.node.name, Send: t.index >= 0, End: t.kind(), Timeout: t.limit(), Idle: t.job.idle,
-		Attempts: max(1, t.job.retry.Attempts), Parallel: t.job.parallel, TaskQueue: t.node.queue}
+		Attempts: max(1, t.job.retry.Attempts), Parallel: t.job.parallel, TaskQueue: t.node.queue, Child: t.node.apart}
 }
 
 // entries returns what of t is to be stored as pending writes.

@@ -119,20 +119,23 @@ func (r *run) drains() bool {
 	return ok && r.ctx.Err() == nil
 }
 
-// hasTaskQueue reports whether a task is due whose Policy names a queue.
+// hasTaskQueue reports whether a task is due whose Policy names a queue, or makes it a child.
 func (r *run) hasTaskQueue() bool {
 	for _, n := range r.front.Due {
-		if r.nodes[n].queue != "" {
+		if r.nodes[n].isElsewhere() {
 			return true
 		}
 	}
 	for _, s := range r.front.Sends {
-		if r.nodes[s.Node].queue != "" {
+		if r.nodes[s.Node].isElsewhere() {
 			return true
 		}
 	}
 	return false
 }
+
+// isElsewhere reports whether an engine runs the tasks of the node in a place of their own.
+func (n *node) isElsewhere() bool { return n.queue != "" || n.apart }
 
 // commitStep folds the results of the step's tasks and commits them. If a task has not finished, it
 // returns the status with which the run ends.

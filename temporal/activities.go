@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -163,7 +164,7 @@ func (a *activities) planOf(ctx context.Context, p graph.Plan, err error) (*plan
 	for _, t := range p.Due() {
 		n := slices.IndexFunc(out.Tasks, func(g tasks) bool { return g.Node == t.Node })
 		if n < 0 {
-			g := tasks{Node: t.Node, Queue: t.TaskQueue, Parallel: t.Parallel}
+			g := tasks{Node: t.Node, Queue: t.TaskQueue, Child: t.Child, Parallel: t.Parallel}
 			if t.Timeout > 0 { // the core keeps to it; this bounds what goes wrong around it
 				g.Longest = time.Duration(max(1, t.Attempts))*(t.Timeout+2*time.Minute) + a.cfg.Grace
 			}
@@ -224,7 +225,7 @@ func (a *activities) task(ctx context.Context, q taskRequest) (*taskResult, erro
 	if q.Graph == "" {
 		q.Graph, _, _ = strings.Cut(info.WorkflowExecution.ID, "/")
 	}
-	thread := threadOf(info.WorkflowExecution.ID, q.Graph)
+	thread := cmp.Or(q.Thread, threadOf(info.WorkflowExecution.ID, q.Graph))
 	g, err := a.graph(ctx, q.Graph, q.Step.Program)
 	if err != nil {
 		return nil, err

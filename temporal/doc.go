@@ -31,7 +31,8 @@
 // question, limit or end. It reports that it lives by heartbeats. If its worker dies, another goes
 // on from the last commit. In [Nodes], each task of a step is an activity and each step a commit.
 // A node whose [graph.Policy] names a TaskQueue has its tasks there, in both modes: a run of
-// segments stops before such a step, drives it task by task, and goes on.
+// segments stops before such a step, drives it task by task, and goes on. So it does where a
+// subgraph's Policy is Child: each of its tasks is a workflow of its own, [ChildWorkflow].
 //
 // # What holds
 //

@@ -58,7 +58,7 @@ func (t *turn) drive(ctx workflow.Context) (*end, error) {
 		p.End.Steps = j.Steps + p.Steps
 		return t.release(ctx, p.End), nil
 	}
-	if t.in.Mode != Nodes && !p.hasQueue() { // the segment that goes on takes over the lease
+	if t.in.Mode != Nodes && !p.isElsewhere() { // the segment that goes on takes over the lease
 		j.Steps += p.Steps
 		t.plan, j.Planned = nil, false
 		return nil, nil
@@ -78,10 +78,10 @@ func (t *turn) drive(ctx workflow.Context) (*end, error) {
 	return nil, nil
 }
 
-// hasQueue reports whether a task of the step names its queue.
-func (p *plan) hasQueue() bool {
+// isElsewhere reports whether a task of the step names its queue, or is a child.
+func (p *plan) isElsewhere() bool {
 	for _, g := range p.Tasks {
-		if g.Queue != "" {
+		if g.Queue != "" || g.Child {
 			return true
 		}
 	}
@@ -130,12 +130,7 @@ func (t *turn) runTasks(ctx workflow.Context, p *plan) (done bool) {
 			at[g]++
 			of[g]++
 			flying++
-			actx := t.activity(held, taskActivityID(p.Number, id, t.now.Driven+t.now.Attempt), group.Longest)
-			if group.Queue != "" {
-				actx = workflow.WithTaskQueue(actx, group.Queue)
-			}
-			request := taskRequest{Graph: shortGraph(t.in.Graph, t.in.Thread), Step: p.Step}
-			selector.AddFuture(workflow.ExecuteActivity(actx, taskActivity, request), func(f workflow.Future) {
+			selector.AddFuture(t.task(held, p, group, id), func(f workflow.Future) {
 				of[g]--
 				flying--
 				var res taskResult // decoding adds to what a value has, so each is a new one
@@ -159,6 +154,20 @@ func (t *turn) runTasks(ctx workflow.Context, p *plan) (done bool) {
 		selector.Select(ctx)
 	}
 	return t.stop.Kind != stopCancel && !stale
+}
+
+// task begins a task of a step: as an activity, or in a workflow of its own.
+func (t *turn) task(ctx workflow.Context, p *plan, group tasks, id string) workflow.Future {
+	name := taskActivityID(p.Number, id, t.now.Driven+t.now.Attempt)
+	if group.Child {
+		return t.child(ctx, childInput{Task: name, Node: group.Node, Queue: group.Queue, Longest: group.Longest,
+			Do: taskRequest{Graph: t.in.Graph, Thread: t.in.Thread, Step: p.Step}})
+	}
+	ctx = t.activity(ctx, name, group.Longest)
+	if group.Queue != "" {
+		ctx = workflow.WithTaskQueue(ctx, group.Queue)
+	}
+	return workflow.ExecuteActivity(ctx, taskActivity, taskRequest{Graph: shortGraph(t.in.Graph, t.in.Thread), Step: p.Step})
 }
 
 // commit commits a step, and returns the next one. It is a local activity unless commits are slow.

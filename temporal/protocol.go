@@ -13,6 +13,8 @@ import (
 const (
 	// TurnWorkflow is the type of the workflow that runs a turn of a thread.
 	TurnWorkflow = "weft.Turn"
+	// ChildWorkflow is the type of the workflow of a task whose node's Policy is Child.
+	ChildWorkflow = "weft.Child"
 	// AnswerUpdate answers a question of a turn that waits: see [AnswerRequest].
 	AnswerUpdate = "answer"
 	// EditUpdate writes fields of the thread between two steps: see [EditRequest].
@@ -224,6 +226,7 @@ type plan struct {
 type tasks struct {
 	Node     string        `json:"node"`
 	Queue    string        `json:"queue,omitempty"`
+	Child    bool          `json:"child,omitempty"`
 	Parallel int           `json:"parallel,omitempty"`
 	Longest  time.Duration `json:"longest,omitempty"` // all attempts together; 0 is no bound
 	IDs      []string      `json:"ids"`
@@ -231,8 +234,20 @@ type tasks struct {
 
 // taskRequest asks for a task. The id of the activity names it: see taskActivityID.
 type taskRequest struct {
-	Graph string  `json:"g,omitempty"` // "" is the part of the workflow's id before its only slash
-	Step  stepRef `json:"s"`
+	Graph  string  `json:"g,omitempty"` // "" is the part of the workflow's id before its only slash
+	Thread string  `json:"t,omitempty"` // "" is that of the workflow; a child has it
+	Step   stepRef `json:"s"`
+}
+
+// childInput is the argument of ChildWorkflow.
+type childInput struct {
+	Task  string      `json:"task"` // the id of the activity
+	Node  string      `json:"node"`
+	Queue string      `json:"queue,omitempty"`
+	Do    taskRequest `json:"do"`
+	// Heartbeat and Longest are those of the activity.
+	Heartbeat time.Duration `json:"heartbeat,omitempty"`
+	Longest   time.Duration `json:"longest,omitempty"`
 }
 
 // taskActivityID returns the id of the activity for a task. n counts the times that its step was

@@ -18,6 +18,7 @@ func TestReplay_RecordedHistories(t *testing.T) {
 	for _, file := range files {
 		r := worker.NewWorkflowReplayer()
 		r.RegisterWorkflowWithOptions(turnWorkflow, workflow.RegisterOptions{Name: TurnWorkflow})
+		r.RegisterWorkflowWithOptions(childWorkflow, workflow.RegisterOptions{Name: ChildWorkflow})
 		if err := r.ReplayWorkflowHistoryFromJSONFile(nil, file); err != nil {
 			t.Errorf("%s: %v; give the change a workflow.GetVersion", file, err)
 		}

@@ -210,8 +210,13 @@ func (t *turn) activity(ctx workflow.Context, id string, longest time.Duration) 
 	if longest <= 0 {
 		longest = t.in.Longest
 	}
+	return withActivity(ctx, id, longest, t.in.Heartbeat)
+}
+
+// withActivity returns the context of an activity.
+func withActivity(ctx workflow.Context, id string, longest, heartbeat time.Duration) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: id, StartToCloseTimeout: longest, HeartbeatTimeout: t.in.Heartbeat, WaitForCancellation: true,
+		ActivityID: id, StartToCloseTimeout: longest, HeartbeatTimeout: heartbeat, WaitForCancellation: true,
 		RetryPolicy: &sdk.RetryPolicy{InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second},
 	})
 }

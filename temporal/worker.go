@@ -105,6 +105,7 @@ type registry interface {
 // register registers the workflow and the activities under their names.
 func (a *activities) register(r registry) {
 	r.RegisterWorkflowWithOptions(turnWorkflow, workflow.RegisterOptions{Name: TurnWorkflow})
+	r.RegisterWorkflowWithOptions(childWorkflow, workflow.RegisterOptions{Name: ChildWorkflow})
 	for name, do := range map[string]any{
 		segmentActivity: a.segment, planActivity: a.plan, taskActivity: a.task,
 		commitActivity: a.commit, releaseActivity: a.release, editActivity: a.edit,

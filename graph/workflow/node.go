@@ -12,7 +12,7 @@ import (
 type kindNames struct{ keys, uses []string }
 
 var nodeKeys = slices.Concat([]string{"description", "tags", "if", "for_each", "join", "with", "input", "output",
-	"cache", "idempotency_key", "defer", "requires", "provides", "next"}, policyKeys)
+	"child", "cache", "idempotency_key", "defer", "requires", "provides", "next"}, policyKeys)
 
 // node decodes one node.
 func (s *source) node(key, value *yaml.Node, kinds kindNames) *node {
@@ -51,6 +51,8 @@ func (s *source) node(key, value *yaml.Node, kinds kindNames) *node {
 			n.provides = s.names(m.value, "provides")
 		case "input":
 			n.input = m.value
+		case "child":
+			n.Child = s.bool(m.value, "child")
 		case "next":
 			n.next = s.next(m.value)
 		default:
@@ -84,6 +86,8 @@ func (s *source) kind(n *node, o object, kinds kindNames) {
 		s.fail(with, "WF115", "with is only for uses; the parameters of %s belong under %s", n.kind.name, n.kind.name)
 	case input != nil && n.kind.name != "workflow":
 		s.fail(input, "WF115", "input is only for workflow")
+	case o.get("child") != nil && n.kind.name != "workflow":
+		s.fail(o.get("child"), "WF115", "child is only for workflow")
 	}
 }
 

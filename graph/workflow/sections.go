@@ -174,6 +174,7 @@ func (o Options) nodeSection() section {
 		{"with", "the parameters of uses", anyValue},
 		{"workflow", "runs another file as a node", textValue},
 		{"input", "the input of the other workflow: values by name", freeKeys},
+		{"child", "makes the other workflow a child workflow of its own on an engine such as Temporal", flagValue},
 		{"ask", "pauses the run and asks a person for a value or a form", refTo("ask")},
 	}
 	keys = append(keys, o.kindKeys()...)

@@ -191,3 +191,58 @@ func write(t *testing.T, name string, h *historypb.History) {
 		t.Fatal(err)
 	}
 }
+
+// A child has a history of its own, and its parent's has no more of it than of an activity.
+func TestChild_HasAHistoryOfItsOwn(t *testing.T) {
+	const name = "child"
+	store, c := new(checkpoint.Memory), dial(t)
+	inner := graph.New[padded]("inner")
+	inner.Node("add", graph.Func(func(_ context.Context, s *padded) error { s.N.Add(1); return nil }))
+	inner.Edge(graph.Start, "add")
+	inner.Edge("add", graph.End)
+	child, err := inner.Compile(graph.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := graph.New[padded](name)
+	b.Node("inner", graph.Inline(child).With(graph.Policy{Child: true}))
+	b.Edge(graph.Start, "inner")
+	b.Edge("inner", graph.End)
+	typed, err := b.Compile(graph.Config{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := typed.Untyped()
+	w, err := temporal.NewWorker(c, temporal.WorkerConfig{Graphs: []graph.Untyped{g}, Store: store, Queue: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	runs, err := temporal.NewClient(c, g, temporal.ClientConfig{Store: store, Queue: name, Heartbeat: 10 * time.Second, TaskTimeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := runs.Invoke(t.Context(), json.RawMessage(`{}`), graph.RunOptions{Thread: "t"}); err != nil || res.Status != graph.Done {
+		t.Fatalf("the run ended %q with %v, want done", res.Status, err)
+	}
+	h, id := history(t, c, name+"/t"), ""
+	for _, ev := range h.Events {
+		if started := ev.GetChildWorkflowExecutionStartedEventAttributes(); started != nil {
+			id = started.WorkflowExecution.WorkflowId
+		}
+	}
+	if id == "" {
+		t.Fatal("the turn has started no child")
+	}
+	own := history(t, c, id)
+	if kind := own.Events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowType().GetName(); kind != temporal.ChildWorkflow {
+		t.Errorf("the child is of type %q, want %q", kind, temporal.ChildWorkflow)
+	}
+	if *record {
+		write(t, "child-turn", h)
+		write(t, "child", own)
+	}
+}

@@ -111,6 +111,16 @@ func (s *scene) edges(pairs ...string) {
 	}
 }
 
+// built returns an inner graph.
+func (s *scene) built(b *graph.Builder[World]) *graph.Graph[World] {
+	s.Helper()
+	g, err := b.Compile(graph.Config{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return g
+}
+
 func (s *scene) compile() {
 	s.Helper()
 	g, err := s.b.Compile(s.cfg)

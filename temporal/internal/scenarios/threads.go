@@ -122,6 +122,61 @@ var threads = map[string]func(s *scene){
 		s.logged(s.resume(graph.Answer(s.question(res, "a"), "!"), graph.Done), "1!")
 		s.calls("charge", 1)
 	},
+	"child": func(s *scene) {
+		inner := func(name string, nodes ...graph.Node[World]) *graph.Graph[World] {
+			b := graph.New[World](name)
+			from := graph.Start
+			for i, n := range nodes {
+				b.Node(fmt.Sprint(name, i), n)
+				b.Edge(from, fmt.Sprint(name, i))
+				from = fmt.Sprint(name, i)
+			}
+			b.Edge(from, graph.End)
+			return s.built(b)
+		}
+		child := func(g *graph.Graph[World]) graph.Node[World] {
+			return graph.Inline(g).With(graph.Policy{Child: true})
+		}
+		s.b.Node("before", s.logs("before"))
+		s.b.Node("quick", child(inner("quick", s.logs("q1"), s.logs("q2"))))
+		s.b.Node("asks", child(inner("asks", s.logs("a1"), s.asks("which"), s.logs("a2"))))
+		s.b.Node("after", s.logs("after"))
+		s.edges(graph.Start+" before", "before quick", "before asks", "after "+graph.End)
+		s.b.Join("after", "quick", "asks")
+		s.compile()
+		id := s.question(s.invoke(graph.Interrupted), "which")
+		s.logged(s.resume(graph.Answer(id, "this"), graph.Done), "before a1 which=this a2 q1 q2 after")
+		s.calls("q1", 1)
+		s.calls("a1", 1)
+		s.calls("a2", 1)
+	},
+	"cancel of a child": func(s *scene) {
+		running := make(chan struct{})
+		b := graph.New[World]("inner")
+		b.Node("waits", graph.Func(func(ctx context.Context, w *World) error {
+			if s.call("waits") == 1 {
+				close(running)
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+			w.Log.Append("waited")
+			return nil
+		}))
+		b.Edge(graph.Start, "waits")
+		b.Edge("waits", graph.End)
+		s.b.Node("child", graph.Inline(s.built(b)).With(graph.Policy{Child: true}))
+		s.edges(graph.Start+" child", "child "+graph.End)
+		s.compile()
+		ctx, cancel := context.WithCancel(s.Context())
+		go func() {
+			<-running
+			cancel()
+		}()
+		if res, err := s.runs.Invoke(ctx, json.RawMessage(`{}`), on()); err == nil {
+			s.Fatalf("the run ended %q, want that it was cancelled", res.Status)
+		}
+		s.logged(s.resume(graph.Answers{}, graph.Done), "waited")
+	},
 	"task queue": func(s *scene) {
 		s.b.Node("a", s.logs("a"))
 		for _, name := range []string{"g1", "g2"} {
