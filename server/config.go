@@ -59,6 +59,9 @@ type Config struct {
 	// Studio serves pages below /studio/ that show graphs and threads in a browser. A browser sends
 	// the key or the token of its user as the password of basic authentication.
 	Studio Studio
+	// StudioBase is the path below which the pages of the studio are, "/studio" if it is "". A
+	// proxy must not change it.
+	StudioBase string
 	// AllowTruncate enables POST /internal/truncate for clients on this machine.
 	AllowTruncate bool
 	// Version is answered by GET /info.

@@ -173,7 +173,7 @@ func (s *Server) handlers() http.Handler {
 		id := requestID(r)
 		w.Header().Set("X-Request-Id", id)
 		r.Header.Set("X-Request-Id", id)
-		if pages != nil && (r.URL.Path == studioBase || strings.HasPrefix(r.URL.Path, studioBase+"/")) {
+		if base := s.studioBase(); pages != nil && (r.URL.Path == base || strings.HasPrefix(r.URL.Path, base+"/")) {
 			pages.ServeHTTP(w, r)
 			return
 		}

@@ -1,11 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
 	"net/http"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -14,8 +16,10 @@ import (
 	"github.com/weftrun/weft/server/wire"
 )
 
-// studioBase is the path below which the pages of the studio are.
-const studioBase = "/studio"
+// studioBase returns the path below which the pages of the studio are.
+func (s *Server) studioBase() string {
+	return strings.TrimSuffix(cmp.Or(s.config.StudioBase, "/studio"), "/")
+}
 
 // studioHandler returns the handler of the studio's pages.
 func (s *Server) studioHandler() http.Handler {
@@ -25,14 +29,14 @@ func (s *Server) studioHandler() http.Handler {
 		}
 		return s.follow()
 	}
-	pages := studio.New(studio.Config{Base: studioBase, ReadOnly: s.config.Studio == StudioRead, Open: s.openStudio, Follow: follow, Fault: func(err error) (int, string) {
+	pages := studio.New(studio.Config{Base: s.studioBase(), ReadOnly: s.config.Studio == StudioRead, Open: s.openStudio, Follow: follow, Fault: func(err error) (int, string) {
 		f, hidden := faultOf(err)
 		if hidden {
 			s.log().Error("server: a page of the studio failed", "error", err)
 		}
 		return f.HTTPStatus(wire.Python), f.Detail
 	}})
-	return s.handlerOf(route{method: "any", path: studioBase + "/", open: true, handle: func(c *call) error {
+	return s.handlerOf(route{method: "any", path: s.studioBase() + "/", open: true, handle: func(c *call) error {
 		pages.ServeHTTP(c.w, c.Request)
 		return nil
 	}})

@@ -32,7 +32,7 @@ func TestInbox_AnswersAQuestion(t *testing.T) {
 	holds(t, post(h, path, "cross-site", url.Values{"question": {id}, "answer": {"true"}}), 403, "must come from a page of the studio")
 	holds(t, post(h, path, "same-origin", url.Values{"question": {"other"}, "answer": {"true"}}), 409, "is not open any more")
 	holds(t, post(h, path, "same-origin", url.Values{"question": {id}, "answer": {"{"}}), 422, "must be JSON")
-	holds(t, post(h, path, "same-origin", url.Values{"question": {strings.Repeat("x", 2<<20)}}), 400, "cannot be read")
+	holds(t, post(h, path, "same-origin", url.Values{"question": {strings.Repeat("x", 5<<20)}}), 400, "cannot be read")
 	holds(t, post(h, "/studio/threads/none/answer", "same-origin", url.Values{"question": {id}, "answer": {"true"}}), 404)
 	holds(t, post(h, "/studio/threads/new-aa/answer", "same-origin", url.Values{"question": {id}, "answer": {"true"}}), 409)
 	if len(m.answers) > 0 {

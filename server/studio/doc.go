@@ -14,6 +14,7 @@
 //     of the turn and the state. It lists what changed since ?from= or the checkpoint before, with
 //     who wrote it, and the history before ?before=.
 //   - /threads/{id}/state.json is the state at ?at= as a file.
+//   - /graphs/{id}/run has a form for an input, made of the schema.
 //   - /inbox lists the open questions of all threads. The form of each is sent to
 //     /threads/{id}/answer.
 //
@@ -28,7 +29,7 @@
 //
 //  1. No page loads anything from another origin. The Content-Security-Policy forbids it, and
 //     inline styles and scripts.
-//  2. No request but that of an answer changes anything. It must come from a page of the studio,
-//     and Config.ReadOnly refuses it.
+//  2. No request but a POST of a form changes anything. It must come from a page of the studio, and
+//     Config.ReadOnly refuses it.
 //  3. Text of graphs, threads and states is escaped by internal/markup and internal/picture.
 package studio

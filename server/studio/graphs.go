@@ -54,17 +54,13 @@ func showGraph(r *request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	graphs, err := r.source.Graphs(r.Context())
+	g, err := r.graph(r.PathValue("id"))
 	if err != nil {
 		return view{}, err
 	}
-	i := slices.IndexFunc(graphs, func(g Graph) bool { return g.ID == r.PathValue("id") })
-	if i < 0 {
-		return view{}, &requestError{http.StatusNotFound, fmt.Sprintf("there is no graph %.100q", r.PathValue("id"))}
-	}
-	id := graphs[i].ID
-	d := graphs[i].Graph.Draw(int(depth))
+	id, d := g.ID, g.Graph.Draw(int(depth))
 	return view{"/graphs", "Graph " + id, h.Parts{
+		h.If(r.write, h.P(h.A(h.Class("button", "main"), h.Href(r.graphPath(id)+"/run"), h.Text("Run")))),
 		h.P(
 			h.If(d.Graph != id, h.Text(d.Graph+" · ")),
 			link(r.threadsPath(id, ""), "threads"),
@@ -76,13 +72,26 @@ func showGraph(r *request) (view, error) {
 	}}, nil
 }
 
+// graph returns a graph by its id.
+func (r *request) graph(id string) (Graph, error) {
+	graphs, err := r.source.Graphs(r.Context())
+	if err != nil {
+		return Graph{}, err
+	}
+	i := slices.IndexFunc(graphs, func(g Graph) bool { return g.ID == id })
+	if i < 0 {
+		return Graph{}, &requestError{http.StatusNotFound, fmt.Sprintf("there is no graph %.100q", id)}
+	}
+	return graphs[i], nil
+}
+
 // pictureBox is a picture that scrolls and can be zoomed.
 func pictureBox(label string, svg h.Part) h.Part {
 	zoom := func(by, sign, text string) h.Part {
 		return h.Button(h.Type("button"), h.Data("zoom", by), h.Aria("label", text), h.Text(sign))
 	}
 	return h.Custom("weft-picture",
-		h.Div(h.Class("zoom"), zoom("-1", "−", "Smaller"), zoom("0", "1:1", "The size of the picture"), zoom("1", "+", "Larger")),
+		h.Div(h.Class("zoom"), zoom("-1", "−", "Smaller"), zoom("0", "1:1", "1:1, the size of the picture"), zoom("1", "+", "Larger")),
 		scroll(label, svg),
 	)
 }

@@ -43,11 +43,12 @@ func New(c Config) *Handler {
 	}
 	s.assets = files
 	for pattern, show := range map[string]func(*request) (view, error){
-		"/inbox":        listQuestions,
-		"/graphs":       listGraphs,
-		"/graphs/{id}":  showGraph,
-		"/threads":      listThreads,
-		"/threads/{id}": showThread,
+		"/inbox":           listQuestions,
+		"/graphs":          listGraphs,
+		"/graphs/{id}":     showGraph,
+		"/threads":         listThreads,
+		"/threads/{id}":    showThread,
+		"/graphs/{id}/run": showForm,
 	} {
 		s.mux.HandleFunc("GET "+s.config.Base+pattern, s.page(show))
 	}
@@ -56,8 +57,21 @@ func New(c Config) *Handler {
 	s.mux.HandleFunc("GET "+s.config.Base+"/changes", s.changes)
 	s.mux.Handle("GET "+s.config.Base+"/web/{hash}/{name}", s.assets)
 	if !c.ReadOnly {
-		s.mux.HandleFunc("POST "+s.config.Base+"/threads/{id}/answer", s.answer)
+		for pattern, act := range map[string]func(*request) (view, string, error){
+			"/threads/{id}/answer": answer,
+			"/threads/{id}/fork":   fork,
+			"/threads/{id}/edit":   edit,
+			"/threads/{id}/rerun":  rerun,
+			"/threads/{id}/replay": replay,
+			"/threads/{id}/cancel": cancel,
+			"/threads/{id}/prune":  prune,
+			"/threads/{id}/delete": remove,
+			"/graphs/{id}/run":     startRun,
+		} {
+			s.mux.HandleFunc("POST "+s.config.Base+pattern, s.act(act))
+		}
 	}
+	s.mux.HandleFunc("POST "+s.config.Base+"/graphs/{id}/run/input", s.checkForm)
 	for _, root := range []string{"", "/{$}"} {
 		s.mux.Handle("GET "+s.config.Base+root, http.RedirectHandler(s.config.Base+"/graphs", http.StatusSeeOther))
 	}
@@ -95,6 +109,12 @@ type request struct {
 	base   string
 	cache  *picture.Cache
 	write  bool // the caller may change something
+	fault  func(error) (int, string)
+}
+
+// request returns a request with its source.
+func (s *Handler) request(r *http.Request, source Source) *request {
+	return &request{r, source, s.config.Base, &s.layouts, !s.config.ReadOnly, s.config.Fault}
 }
 
 // view is a page inside its frame.
@@ -110,7 +130,7 @@ func (s *Handler) page(show func(*request) (view, error)) http.HandlerFunc {
 		source, err := s.config.Open(r)
 		if err == nil {
 			var v view
-			if v, err = show(&request{r, source, s.config.Base, &s.layouts, !s.config.ReadOnly}); err == nil {
+			if v, err = show(s.request(r, source)); err == nil {
 				s.write(w, http.StatusOK, v)
 				return
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"html"
 	"iter"
 	"net/http"
@@ -28,6 +29,8 @@ type memory struct {
 	graphs  []studio.Graph
 	threads []studio.Thread
 	answers []string
+	acts    []string
+	refuse  error
 	log     eventlog.Log
 	changed chan struct{}
 }
@@ -35,6 +38,7 @@ type memory struct {
 var (
 	errNone    = errors.New("there is none")
 	errUnknown = errors.New("who is it")
+	errRefused = errors.New("the input does not fit")
 )
 
 func (m *memory) Graphs(context.Context) ([]studio.Graph, error) { return m.graphs, nil }
@@ -63,6 +67,25 @@ func (m *memory) Answer(_ context.Context, t studio.Thread, question string, ans
 	m.answers = append(m.answers, t.ID+" "+question+" "+string(answer))
 	return nil
 }
+
+func (m *memory) note(format string, args ...any) error {
+	m.acts = append(m.acts, fmt.Sprintf(format, args...))
+	return m.refuse
+}
+
+func (m *memory) Start(_ context.Context, s studio.Start) (string, error) {
+	return "started", m.note("start %s on %q at %d with %s", s.Graph, s.Thread, s.At, s.Input)
+}
+
+func (m *memory) Resume(_ context.Context, t studio.Thread) error { return m.note("resume %s", t.ID) }
+
+func (m *memory) Edit(_ context.Context, thread string, e studio.Edit) error {
+	return m.note("edit %s at %d as %q: %s", thread, e.At, e.As, e.Writes)
+}
+
+func (m *memory) Cancel(_ context.Context, thread string) error { return m.note("cancel %s", thread) }
+func (m *memory) Prune(_ context.Context, thread string) error  { return m.note("prune %s", thread) }
+func (m *memory) Remove(_ context.Context, thread string) error { return m.note("remove %s", thread) }
 
 func (m *memory) Events(ctx context.Context, thread string, after uint64) iter.Seq2[eventlog.Batch, error] {
 	return m.log.Follow(ctx, thread, after)
@@ -151,6 +174,9 @@ func newStudio(t *testing.T, base string) (*studio.Handler, *memory) {
 	}, Fault: func(err error) (int, string) {
 		if errors.Is(err, errNone) {
 			return http.StatusNotFound, err.Error()
+		}
+		if errors.Is(err, errRefused) {
+			return http.StatusUnprocessableEntity, err.Error()
 		}
 		if errors.Is(err, errUnknown) {
 			return http.StatusUnauthorized, err.Error()

@@ -177,5 +177,5 @@ func (s *Handler) follow(req *http.Request) (r *request, leave func(), err error
 			return nil, nil, err
 		}
 	}
-	return &request{Request: req, source: source, base: s.config.Base, cache: &s.layouts}, leave, nil
+	return s.request(req, source), leave, nil
 }

@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,9 +14,6 @@ import (
 	"github.com/weftrun/weft/graph"
 	h "github.com/weftrun/weft/internal/markup"
 )
-
-// maxAnswer is how many bytes the form of an answer has at most.
-const maxAnswer = 1 << 20
 
 // question is an open question with its form.
 type question struct {
@@ -153,42 +151,40 @@ func questions(r *request, t Thread) (open []question, err error) {
 }
 
 // answer takes the form of a question, and starts the run that goes on with the answer.
-func (s *Handler) answer(w http.ResponseWriter, req *http.Request) {
-	if err := s.take(w, req); err != nil {
-		s.fail(w, err)
-		return
-	}
-	http.Redirect(w, req, s.config.Base+"/threads/"+url.PathEscape(req.PathValue("id")), http.StatusSeeOther)
-}
-
-func (s *Handler) take(w http.ResponseWriter, req *http.Request) error {
-	if err := s.origins.Check(req); err != nil {
-		return &requestError{http.StatusForbidden, "the form must come from a page of the studio"}
-	}
-	source, err := s.config.Open(req)
+func answer(r *request) (view, string, error) {
+	t, err := r.source.Thread(r.Context(), r.PathValue("id"))
 	if err != nil {
-		return err
+		return view{}, "", err
 	}
-	req.Body = http.MaxBytesReader(w, req.Body, maxAnswer)
-	if err := req.ParseForm(); err != nil {
-		return &requestError{http.StatusBadRequest, "the form cannot be read: " + err.Error()}
-	}
-	t, err := source.Thread(req.Context(), req.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	head, err := graph.Inspect(req.Context(), t.Store, checkpoint.Key{Thread: t.ID})
+	head, err := graph.Inspect(r.Context(), t.Store, checkpoint.Key{Thread: t.ID})
 	if err != nil && !errors.Is(err, graph.ErrUnknownThread) {
-		return err
+		return view{}, "", err
 	}
-	id := req.PostForm.Get("question")
+	id := r.PostForm.Get("question")
 	i := slices.IndexFunc(head.Interrupts, func(in graph.Interrupt) bool { return in.ID == id && in.Kind == "question" })
 	if i < 0 {
-		return &requestError{http.StatusConflict, "the question is not open any more: it was answered, or the thread went on"}
+		return view{}, "", &requestError{http.StatusConflict, "the question is not open any more: " + r.answerer(t, id)}
 	}
-	value, err := answerOf(head.Interrupts[i], req.PostForm)
+	value, err := answerOf(head.Interrupts[i], r.PostForm)
 	if err != nil {
-		return err
+		return view{}, "", err
 	}
-	return source.Answer(req.Context(), t, id, value)
+	return view{}, r.threadPath(t.ID), r.source.Answer(r.Context(), t, id, value)
+}
+
+// answerer returns who has answered a question.
+func (r *request) answerer(t Thread, question string) string {
+	if t.Graph != nil {
+		for d, err := range t.Graph.Thread(t.ID).Decisions(r.Context()) {
+			if err == nil && d.Question == question {
+				return "it was answered by " + byWhom(d) + " at " + utc(d.Time) + " UTC"
+			}
+		}
+	}
+	return "it was answered, or the thread went on"
+}
+
+// byWhom names who made a decision, and where.
+func byWhom(d graph.DecisionRecord) string {
+	return cmp.Or(d.By, "a caller without a name") + " over " + cmp.Or(d.Via, "an unknown interface")
 }

@@ -22,6 +22,18 @@ type Source interface {
 	// Answer starts a run of the thread that goes on with an answer to an open question. It fails
 	// if the answer is refused, or the thread has another run.
 	Answer(ctx context.Context, t Thread, question string, answer json.RawMessage) error
+	// Start starts a run, and returns its thread.
+	Start(ctx context.Context, s Start) (thread string, err error)
+	// Resume starts a run that goes on from the newest checkpoint of a thread.
+	Resume(ctx context.Context, t Thread) error
+	// Edit stores a checkpoint with a change of the state.
+	Edit(ctx context.Context, thread string, e Edit) error
+	// Cancel cancels the runs of a thread that have not ended.
+	Cancel(ctx context.Context, thread string) error
+	// Prune removes all checkpoints of a thread but the newest.
+	Prune(ctx context.Context, thread string) error
+	// Remove removes a thread.
+	Remove(ctx context.Context, thread string) error
 	// Events yields the events of a thread after a position in its log, and those to come.
 	Events(ctx context.Context, thread string, after uint64) iter.Seq2[eventlog.Batch, error]
 	// Position returns the position of the newest event of a thread, 0 if there is none.
@@ -36,6 +48,21 @@ type Source interface {
 type Graph struct {
 	ID    string
 	Graph graph.Untyped
+}
+
+// Start is a run to be started.
+type Start struct {
+	Graph  string          // the id
+	Thread string          // "" for a new one
+	Input  json.RawMessage // nil for a run that goes on
+	At     uint64          // the checkpoint to go on from; 0 for the newest
+}
+
+// Edit is a change of a state. Without Writes it begins a branch and changes nothing.
+type Edit struct {
+	At     uint64 // the checkpoint that it goes on from; 0 for the newest
+	As     string // the node in whose name it is made; "" leaves what is due
+	Writes json.RawMessage
 }
 
 // Query selects threads. A zero field selects all.

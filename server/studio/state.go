@@ -99,7 +99,7 @@ func (s *Handler) state(w http.ResponseWriter, req *http.Request) {
 		s.fail(w, err)
 		return
 	}
-	r := &request{req, source, s.config.Base, &s.layouts, false}
+	r := s.request(req, source)
 	at, err := r.number("at", anyNumber)
 	if err != nil {
 		s.fail(w, err)

@@ -1,10 +1,12 @@
 package studio
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -32,6 +34,47 @@ type threadPage struct {
 	Older             string // a link, or ""
 	Questions         []question
 	Command           string // of the command line
+	Nodes             []graph.DrawnNode
+	Branches          []branch // the oldest first
+	Decisions         []graph.DecisionRecord
+}
+
+// branch is a branch of a thread.
+type branch struct {
+	Begun  uint64 // the commit that began it; 0 for the first
+	From   uint64 // the commit that it goes on from
+	Newest uint64
+}
+
+// branchesOf returns the branches of commits, the oldest first.
+func branchesOf(commits []graph.CommitInfo) (all []branch) {
+	for _, c := range commits {
+		i := slices.IndexFunc(all, func(b branch) bool { return b.Begun == c.Branch })
+		if i < 0 {
+			all, i = append(all, branch{Begun: c.Branch, Newest: c.Checkpoint}), len(all)
+		}
+		if c.Checkpoint == c.Branch {
+			all[i].From = c.Parent
+		}
+	}
+	slices.SortFunc(all, func(a, b branch) int { return cmp.Compare(a.Begun, b.Begun) })
+	return all
+}
+
+// maxDecisions is how many decisions a page shows.
+const maxDecisions = 50
+
+// decisions reads what persons decided about the thread.
+func (p *threadPage) decisions(r *request) error {
+	for d, err := range p.Graph.Thread(p.ID).Decisions(r.Context()) {
+		if err != nil {
+			return err
+		}
+		if p.Decisions = append(p.Decisions, d); len(p.Decisions) == maxDecisions {
+			break
+		}
+	}
+	return nil
 }
 
 func showThread(r *request) (view, error) {
@@ -97,7 +140,7 @@ func (p *threadPage) history(r *request) error {
 		}
 		list = append(list, c)
 	}
-	p.Rows = picture.Rows(list)
+	p.Rows, p.Branches = picture.Rows(list), branchesOf(list)
 	path := "/threads/" + url.PathEscape(p.ID)
 	if len(p.Rows) > commitsPage {
 		p.Rows = p.Rows[:commitsPage]
@@ -142,6 +185,10 @@ func (p *threadPage) show(r *request, turn []graph.CommitInfo) (err error) {
 	}
 	d, err := p.Graph.Thread(p.ID).Draw(r.Context(), p.At, 1)
 	if err != nil {
+		return err
+	}
+	p.Nodes = d.Nodes
+	if err := p.decisions(r); err != nil {
 		return err
 	}
 	run := picture.NewRun(d, turn)

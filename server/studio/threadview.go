@@ -2,7 +2,9 @@ package studio
 
 import (
 	"fmt"
+	"strings"
 
+	"github.com/weftrun/weft/graph"
 	h "github.com/weftrun/weft/internal/markup"
 	"github.com/weftrun/weft/internal/picture"
 )
@@ -13,13 +15,14 @@ func (p *threadPage) view(r *request) view {
 	path := r.threadPath(p.ID)
 	return view{"/threads", "Thread " + p.ID, h.Custom("weft-run", h.Data("events", path+"/events"), h.Data("position", fmt.Sprint(p.Activity.position)),
 		part("summary", p.summary(r), h.If(p.Error != "", h.P(h.Class("error"), h.Text(p.Error))), h.If(p.Note != "", muted(p.Note))),
-		part("steps", p.steps(r)),
+		part("steps", p.branches(r), p.steps(r)),
+		part("acts", p.actions(r)),
 		part("asked", p.open(r)),
 		h.Div(h.Class("bench"),
 			part("picture", p.run()),
 			h.Div(h.Class("inspector"), part("fields", p.state()), part("differences", p.changes())),
 		),
-		part("times", p.times()), part("timeline", p.turn()), part("commits", p.checkpoints(r)),
+		part("times", p.times()), part("timeline", p.turn()), part("decisions", p.decided()), part("commits", p.checkpoints(r)),
 	)}
 }
 
@@ -52,7 +55,7 @@ func (p *threadPage) steps(r *request) h.Part {
 		h.Nav(h.Class("steps"), h.Aria("label", "Checkpoints"),
 			swap(p.Before, "prev", "← earlier"), h.Text("\n"), slider, h.Text("\n"), swap(p.After, "next", "later →"), h.Text("\n"),
 			h.If(p.At < p.Newest, swap(path, "", "newest"))),
-		h.Custom("weft-copy", h.Code(h.Text(p.Command))),
+		copied(p.Command),
 	}
 }
 
@@ -123,6 +126,22 @@ func (p *threadPage) turn() h.Part {
 		return nil
 	}
 	return section("turn", "Steps of the turn", scroll("Chart of the steps", p.Timeline))
+}
+
+// decided lists what persons decided about the thread.
+func (p *threadPage) decided() h.Part {
+	if len(p.Decisions) == 0 {
+		return nil
+	}
+	return section("decided", "Decisions", scroll("Table of decisions", h.Table(heads("Decision", "Node", "Question or fields", "By", "Time"),
+		h.Tbody(h.Each(p.Decisions, func(d graph.DecisionRecord) h.Part {
+			about := d.Prompt
+			if d.Question == "" {
+				about = strings.Join(d.Fields, ", ")
+			}
+			return h.Tr(h.Th(h.Scope("row"), h.Text(d.Type)), h.Td(h.Text(d.Node)),
+				h.Td(h.Class("wide"), h.Text(about), h.If(d.Message != "", h.Small(h.Class("hint"), h.Text(d.Message)))), h.Td(h.Text(byWhom(d))), h.Td(moment(d.Time)))
+		})))))
 }
 
 // checkpoints is the history of the thread.

@@ -1,7 +1,9 @@
 package demo
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -45,6 +47,16 @@ type Letter struct {
 	Text string `json:"text"`
 }
 
+// input is the schema of the input, from which the studio makes a form.
+const input = `{"type": "object", "required": ["question"], "properties": {
+	"question": {"type": "string", "description": "what the report is about"},
+	"options": {"type": "object", "properties": {
+		"style": {"enum": ["short", "detailed"]},
+		"sources": {"type": "array", "items": {"type": "string"}, "description": "where to search; archive, library and press if there are none"},
+		"rounds": {"type": "integer", "minimum": 1, "maximum": 9, "description": "how often to search; 2 if it is not set"}
+	}}
+}}`
+
 // errBusy is the failure of the first attempts at one source.
 var errBusy = errors.New("the source is busy: 503")
 
@@ -64,7 +76,7 @@ func Graph(store checkpoint.Store, pace time.Duration) (graph.Untyped, error) {
 	b.Edge("search", "weigh")
 	b.Edge("write", "review")
 	b.Edge("send", graph.End)
-	g, err := b.Compile(graph.Config{Store: store, Trace: true})
+	g, err := b.Compile(graph.Config{Store: store, Trace: true, Schemas: graph.Schemas{Input: json.RawMessage(input)}})
 	if err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
 	}
@@ -112,7 +124,7 @@ func (d demo) search(ctx context.Context, s *State, source string) error {
 
 // weigh decides whether the facts are enough.
 func (d demo) weigh(ctx context.Context, s *State) (graph.Command, error) {
-	if want := max(2, s.Options.Get().Rounds); s.Rounds.Get() < want {
+	if want := cmp.Or(s.Options.Get().Rounds, 2); s.Rounds.Get() < want {
 		return graph.Goto("plan").WithReason("%d of %d rounds are done", s.Rounds.Get(), want), d.wait(ctx)
 	}
 	return graph.Goto("write").WithReason("%d facts are enough", s.Facts.Len()), d.wait(ctx)

@@ -49,6 +49,7 @@ type serveFlags struct {
 	privateWebhooks bool
 	truncate        bool
 	studio          string
+	studioBase      string
 	workers         server.Workers
 	log             string
 	reload          bool
@@ -75,6 +76,7 @@ func (f *serveFlags) listenFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.insecure, "insecure", false, "listen to other machines without --auth")
 	cmd.Flags().StringArrayVar(&f.hosts, "host", nil, "NAME under which this machine may be called without --auth; repeatable (default names of this machine)")
 	cmd.Flags().StringVar(&f.studio, "studio", cmp.Or(f.studio, studioOff), "pages below /studio/ for a browser: on, read (they change nothing) or off")
+	cmd.Flags().StringVar(&f.studioBase, "studio-base", "/studio", "the PATH of these pages, such as /tools/weft/studio behind a proxy")
 	cmd.Flags().Lookup("studio").NoOptDefVal = string(server.StudioOn)
 	cmd.Flags().BoolVar(&f.truncate, "allow-truncate", false, "let clients on this machine remove all threads, for tests")
 }
@@ -175,6 +177,9 @@ func (f *serveFlags) check() error {
 	if !slices.Contains(studios, f.studio) {
 		return reports.Usage("use one of "+strings.Join(studios, ", "), "there is no studio %q", f.studio)
 	}
+	if !strings.HasPrefix(f.studioBase, "/") || strings.Trim(f.studioBase, "/") == "" {
+		return reports.Usage("write --studio-base /tools/studio", "--studio-base must be a path (got %q)", f.studioBase)
+	}
 	switch _, _, err := net.SplitHostPort(f.listen); {
 	case err != nil:
 		return reports.Usage("write --listen "+defaultListen, "--listen must be HOST:PORT (got %q)", f.listen)
@@ -200,7 +205,7 @@ func (f *serveFlags) checkCallers(auth server.Auth) error {
 // config returns the settings of the server.
 func (f *serveFlags) config(store checkpoint.Store) (c server.Config, err error) {
 	c = server.Config{
-		Store: store, AllowTruncate: f.truncate, Studio: server.Studio(strings.TrimPrefix(f.studio, studioOff)), Version: version(), CORS: server.CORS{Origins: f.origins, PrivateNetwork: f.reload},
+		Store: store, AllowTruncate: f.truncate, Studio: server.Studio(strings.TrimPrefix(f.studio, studioOff)), StudioBase: f.studioBase, Version: version(), CORS: server.CORS{Origins: f.origins, PrivateNetwork: f.reload},
 		Webhooks: server.Webhooks{Outbound: server.Outbound{Hosts: f.webhookHosts, AllowPrivate: f.privateWebhooks}, Secret: []byte(os.Getenv(secretVariable))},
 	}
 	if f.auth.From != "" {
@@ -253,7 +258,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, args []string) error {
 			Ready: func(url string) {
 				pages := ""
 				if o.config.Studio != server.StudioOff && url != "" {
-					pages = url + "/studio/"
+					pages = url + strings.TrimSuffix(f.studioBase, "/") + "/"
 				}
 				a.ready(url, pages, o.Server)
 			},

@@ -261,7 +261,7 @@ func (b *tab) until(expression string) {
 	defer cancel()
 	for {
 		// A page that is left in between has no answer, and the next one is asked.
-		if ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression)); ok && err == nil {
+		if ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+expression+")")); ok && err == nil {
 			return
 		}
 		select {

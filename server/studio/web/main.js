@@ -1,6 +1,7 @@
 // What all pages of the studio load.
 import { adopt, visit } from './refresh.js'
 import './copy.js'
+import './form.js'
 import './lists.js'
 import './palette.js'
 import './picture.js'

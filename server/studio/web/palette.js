@@ -32,13 +32,13 @@ class Palette extends HTMLElement {
     }
     if (typing || e.ctrlKey || e.metaKey || e.altKey || this.dialog.open) return
     const go = this.dataset
-    if (this.prefix === 'g') {
+    if (this.leader === 'g') {
       const page = { g: 'graphs', t: 'threads', i: 'inbox', e: 'editor', s: 'system' }[e.key]
-      this.prefix = ''
+      this.leader = ''
       if (page) { location.assign(`${go.base}/${page}`); e.preventDefault() }
       return
     }
-    if (e.key === 'g') this.prefix = 'g'
+    if (e.key === 'g') this.leader = 'g'
     else if (e.key === '[') /** @type {HTMLElement} */ (document.querySelector('a[rel=prev]'))?.click()
     else if (e.key === ']') /** @type {HTMLElement} */ (document.querySelector('a[rel=next]'))?.click()
   }

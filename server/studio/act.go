@@ -1,0 +1,195 @@
+package studio
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/weftrun/weft/graph"
+	h "github.com/weftrun/weft/internal/markup"
+)
+
+// maxForm is how many bytes a form has at most.
+const maxForm = 4 << 20
+
+// act returns the handler of a form. The form leads to an address, or shows a view of its own.
+func (s *Handler) act(act func(*request) (view, string, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		v, to, err := s.take(w, req, act)
+		var wrong *wrongForm
+		switch {
+		case errors.As(err, &wrong):
+			s.write(w, http.StatusUnprocessableEntity, wrong.view)
+		case err != nil:
+			s.fail(w, err)
+		case to != "":
+			http.Redirect(w, req, to, http.StatusSeeOther)
+		default:
+			s.write(w, http.StatusOK, v)
+		}
+	}
+}
+
+func (s *Handler) take(w http.ResponseWriter, req *http.Request, act func(*request) (view, string, error)) (view, string, error) {
+	if err := s.origins.Check(req); err != nil {
+		return view{}, "", &requestError{http.StatusForbidden, "the form must come from a page of the studio"}
+	}
+	source, err := s.config.Open(req)
+	if err != nil {
+		return view{}, "", err
+	}
+	req.Body = http.MaxBytesReader(w, req.Body, maxForm)
+	if err := req.ParseForm(); err != nil {
+		return view{}, "", &requestError{http.StatusBadRequest, "the form cannot be read: " + err.Error()}
+	}
+	return act(s.request(req, source))
+}
+
+// wrongForm is the error of a form with mistakes. The view shows it again.
+type wrongForm struct{ view view }
+
+func (e *wrongForm) Error() string { return "the form has mistakes" }
+
+// at reads the checkpoint of a form; 0 is the newest.
+func (r *request) at() (uint64, error) {
+	var n uint64
+	if text := r.PostForm.Get("at"); text != "" {
+		if _, err := fmt.Sscanf(text, "%d", &n); err != nil {
+			return 0, &requestError{http.StatusBadRequest, fmt.Sprintf("at must be the number of a checkpoint (got %.100q)", text)}
+		}
+	}
+	return n, nil
+}
+
+// fork begins a branch at a checkpoint. Nothing runs.
+func fork(r *request) (view, string, error) {
+	at, err := r.at()
+	if err == nil {
+		err = r.source.Edit(r.Context(), r.PathValue("id"), Edit{At: at})
+	}
+	return view{}, r.threadPath(r.PathValue("id")), err
+}
+
+// edit changes a field of the state at a checkpoint, and goes on if that is asked for.
+func edit(r *request) (view, string, error) {
+	at, err := r.at()
+	if err != nil {
+		return view{}, "", err
+	}
+	value := strings.TrimSpace(r.PostForm.Get("value"))
+	if !json.Valid([]byte(value)) {
+		return view{}, "", &requestError{http.StatusUnprocessableEntity, fmt.Sprintf("the value must be JSON; write text in quotes (got %.100q)", value)}
+	}
+	writes, err := json.Marshal(map[string]json.RawMessage{r.PostForm.Get("field"): json.RawMessage(value)})
+	if err != nil {
+		return view{}, "", err
+	}
+	t, err := r.source.Thread(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return view{}, "", err
+	}
+	err = r.source.Edit(r.Context(), t.ID, Edit{At: at, As: r.PostForm.Get("as"), Writes: writes})
+	if err == nil && r.PostForm.Get("then") == "run" {
+		err = r.source.Resume(r.Context(), t)
+	}
+	return view{}, r.threadPath(t.ID), err
+}
+
+// rerun starts a run that goes on from a checkpoint.
+func rerun(r *request) (view, string, error) {
+	at, err := r.at()
+	if err != nil {
+		return view{}, "", err
+	}
+	t, err := r.source.Thread(r.Context(), r.PathValue("id"))
+	if err == nil {
+		_, err = r.source.Start(r.Context(), Start{Graph: t.GraphID, Thread: t.ID, At: at})
+	}
+	return view{}, r.threadPath(t.ID), err
+}
+
+// replay runs the recorded steps again, and shows the first that differs. The store is not changed.
+func replay(r *request) (view, string, error) {
+	t, err := r.source.Thread(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return view{}, "", err
+	}
+	if t.Graph == nil {
+		return view{}, "", &requestError{http.StatusNotFound, "the server does not serve the graph of this thread"}
+	}
+	done, err := t.Graph.Thread(t.ID).Replay(r.Context(), 0, 0)
+	if err != nil {
+		return view{}, "", err
+	}
+	return view{"/threads", "Replay of thread " + t.ID, h.Parts{
+		h.P(link(r.threadPath(t.ID), "back to the thread")), verdict(done),
+		h.P(copied("weft replay " + quoted(t.ID) + " --yes")),
+	}}, "", nil
+}
+
+// verdict is what came of a replay.
+func verdict(done graph.Replayed) h.Part {
+	same := plural(done.Steps, "step comes", "steps come") + " out as recorded."
+	skipped := h.If(len(done.Skipped) > 0, muted(fmt.Sprintf("Not run again, since nothing leads to them: %v.", done.Skipped)))
+	d := done.Divergence
+	if d == nil {
+		return h.Parts{h.P(h.Class("notice", "good"), h.Text(same)), skipped}
+	}
+	var changes h.Parts
+	for _, c := range d.Changes {
+		changes = append(changes, h.Tr(h.Th(h.Scope("row"), h.Text(c.Field)), h.Td(h.Class("wide"), fieldOf("", orNothing(c.Before)).value()),
+			h.Td(h.Class("wide"), fieldOf("", orNothing(c.After)).value())))
+	}
+	next := ""
+	if len(d.Next)+len(d.NextNow) > 0 {
+		next = fmt.Sprintf("After it %s was due, and now %s.", cmp.Or(strings.Join(d.Next, ", "), "nothing"), cmp.Or(strings.Join(d.NextNow, ", "), "nothing"))
+	}
+	var asked h.Parts
+	for _, q := range d.Asked {
+		asked = append(asked, h.P(h.Text(q.Node+" asks now: "+q.Prompt)))
+	}
+	return h.Parts{
+		h.P(h.Class("notice"), h.Text(fmt.Sprintf("Checkpoint %d, step %d of turn %d (%s) comes out otherwise.", d.Checkpoint, d.Step, d.Turn, strings.Join(d.Nodes, ", ")))),
+		h.If(d.Failure != "", h.P(h.Class("error"), h.Text(d.Failure))),
+		h.If(len(changes) > 0, scroll("Table of fields that differ", h.Table(heads("Field", "As recorded", "Now"), h.Tbody(changes)))),
+		h.If(next != "", h.P(h.Text(next))), asked, h.P(h.Text(same)), skipped,
+	}
+}
+
+// cancel cancels the runs of a thread.
+func cancel(r *request) (view, string, error) {
+	return view{}, r.threadPath(r.PathValue("id")), r.source.Cancel(r.Context(), r.PathValue("id"))
+}
+
+// prune removes the old checkpoints of a thread, whose name must be typed.
+func prune(r *request) (view, string, error) {
+	id, err := r.confirmed()
+	if err == nil {
+		err = r.source.Prune(r.Context(), id)
+	}
+	return view{}, r.threadPath(id), err
+}
+
+// remove removes a thread, whose name must be typed.
+func remove(r *request) (view, string, error) {
+	id, err := r.confirmed()
+	if err == nil {
+		err = r.source.Remove(r.Context(), id)
+	}
+	return view{}, r.base + "/threads", err
+}
+
+// leastName is how much of the name of a thread must be typed.
+const leastName = 4
+
+// confirmed returns the thread of a form in which its name, or the end of it, was typed.
+func (r *request) confirmed() (id string, err error) {
+	id = r.PathValue("id")
+	if typed := strings.TrimSpace(r.PostForm.Get("name")); len(typed) < min(leastName, len(id)) || !strings.HasSuffix(id, typed) {
+		return id, &requestError{http.StatusUnprocessableEntity, fmt.Sprintf("type the last %d characters of the thread's name to confirm (got %.100q)", leastName, typed)}
+	}
+	return id, nil
+}

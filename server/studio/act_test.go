@@ -1,0 +1,83 @@
+package studio_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"testing"
+
+	"github.com/weftrun/weft/server/studio"
+)
+
+func TestActions(t *testing.T) {
+	h, m := newStudio(t, "/studio")
+	const thread = "/studio/threads/t%201"
+	for _, c := range []struct {
+		name, path string
+		form       url.Values
+		status     int
+		want       []string
+	}{
+		{"fork", thread + "/fork", url.Values{"at": {"3"}}, 303, []string{`edit t 1 at 3 as "": `}},
+		{"fork at no number", thread + "/fork", url.Values{"at": {"x"}}, 400, nil},
+		{"edit and go on", thread + "/edit", url.Values{"at": {"3"}, "field": {"question"}, "value": {` "b" `}, "as": {"read"}, "then": {"run"}}, 303,
+			[]string{`edit t 1 at 3 as "read": {"question":"b"}`, "resume t 1"}},
+		{"edit only", thread + "/edit", url.Values{"field": {"question"}, "value": {`"b"`}}, 303, []string{`edit t 1 at 0 as "": {"question":"b"}`}},
+		{"edit with no JSON", thread + "/edit", url.Values{"field": {"question"}, "value": {"b"}}, 422, nil},
+		{"run again", thread + "/rerun", url.Values{"at": {"2"}}, 303, []string{`start review on "t 1" at 2 with `}},
+		{"cancel", thread + "/cancel", nil, 303, []string{"cancel t 1"}},
+		{"prune", thread + "/prune", url.Values{"name": {"t 1"}}, 303, []string{"prune t 1"}},
+		{"prune another", thread + "/prune", url.Values{"name": {"t 2"}}, 422, nil},
+		{"delete", thread + "/delete", url.Values{"name": {"t 1"}}, 303, []string{"remove t 1"}},
+		{"delete without a name", thread + "/delete", nil, 422, nil},
+		{"run", "/studio/graphs/review/run", url.Values{"in:question": {"why"}}, 303, []string{`start review on "" at 0 with {"question":"why"}`}},
+		{"run with JSON", "/studio/graphs/review/run", url.Values{"raw": {`{"question":"x"}`}, "thread": {"t 1"}}, 303, []string{`start review on "t 1" at 0 with {"question":"x"}`}},
+		{"run with no JSON", "/studio/graphs/review/run", url.Values{"raw": {`{`}}, 422, nil},
+		{"run of no graph", "/studio/graphs/none/run", nil, 404, nil},
+	} {
+		m.acts = nil
+		if w := post(h, c.path, "cross-site", c.form); w.Code != http.StatusForbidden {
+			t.Errorf("%s: a form of another site gets %d", c.name, w.Code)
+		}
+		if w := post(h, c.path, "same-origin", c.form); w.Code != c.status || !slices.Equal(m.acts, c.want) {
+			t.Errorf("%s: got %d and %q, want %d and %q\n%.600s", c.name, w.Code, m.acts, c.status, c.want, w.Body)
+		}
+	}
+	m.refuse = errRefused
+	holds(t, post(h, "/studio/graphs/review/run", "same-origin", url.Values{"in:question": {"<b>"}}), 422, errRefused.Error(), "&lt;b&gt;</textarea>")
+}
+
+func TestActions_AreNotThereReadOnly(t *testing.T) {
+	_, m := newStudio(t, "/studio")
+	h := studio.New(studio.Config{
+		Base: "/studio", ReadOnly: true,
+		Open:  func(*http.Request) (studio.Source, error) { return m, nil },
+		Fault: func(error) (int, string) { return http.StatusInternalServerError, "" },
+	})
+	for _, path := range []string{"/studio/threads/t%201", "/studio/graphs/review"} {
+		holds(t, get(t, h, path), 200, `!method="post"`, "!/run\"")
+	}
+	for _, path := range []string{"fork", "edit", "rerun", "replay", "cancel", "prune", "delete"} {
+		holds(t, post(h, "/studio/threads/t%201/"+path, "same-origin", url.Values{"name": {"t 1"}}), 405)
+	}
+	holds(t, post(h, "/studio/graphs/review/run", "same-origin", nil), 405)
+	if len(m.acts) > 0 {
+		t.Errorf("got %q", m.acts)
+	}
+}
+
+func TestReplay_ShowsTheVerdict(t *testing.T) {
+	h, _ := newStudio(t, "/studio")
+	holds(t, post(h, "/studio/threads/t%201/replay", "same-origin", nil), 200, "4 steps come out as recorded", "weft replay &#39;t 1&#39; --yes")
+}
+
+func TestForm_IsChecked(t *testing.T) {
+	h, m := newStudio(t, "/studio")
+	holds(t, get(t, h, "/studio/graphs/review/run"), 200, `name="in:question"`, `name="raw"`, "on a new thread")
+	holds(t, get(t, h, "/studio/graphs/review/run?thread=t%201"), 200, "on thread t 1")
+	holds(t, post(h, "/studio/graphs/review/run/input", "same-origin", url.Values{"in:facts": {"a\nb"}}), 200, `"raw":"{\n  \"facts\": [\n    \"a\",\n    \"b\"\n  ]\n}"`)
+	holds(t, post(h, "/studio/graphs/review/run/input", "same-origin", url.Values{"raw": {`{"question":"x"}`}}), 200, `"in:question":"x"`)
+	if len(m.acts) > 0 {
+		t.Errorf("a check starts %q", m.acts)
+	}
+}

@@ -1,0 +1,88 @@
+package studio
+
+import (
+	"fmt"
+	"net/url"
+
+	"github.com/weftrun/weft/graph"
+	h "github.com/weftrun/weft/internal/markup"
+)
+
+// copied is a command of the command line with a button that copies it.
+func copied(command string) h.Part { return h.Custom("weft-copy", h.Code(h.Text(command))) }
+
+// actions are the forms that change the thread, each with its command.
+func (p *threadPage) actions(r *request) h.Part {
+	if !r.write || p.At == 0 || p.Graph == nil {
+		return nil
+	}
+	at := h.Input(h.Type("hidden"), h.Name("at"), h.Value(fmt.Sprint(p.At)))
+	form := func(name, title, text, command string, inputs ...h.Part) h.Part {
+		return h.Details(h.Summary(h.Text(title)), h.Form(h.Method("post"), h.Action(r.threadPath(p.ID)+"/"+name),
+			h.If(text != "", h.P(h.Text(text))), h.Parts(inputs)), h.If(command != "", copied(command)))
+	}
+	send := func(class, text string) h.Part {
+		return h.P(h.Class("buttons"), h.Button(h.Class(class), h.Text(text)))
+	}
+	name := h.Label(h.Text(fmt.Sprintf("The last %d characters of its name, %s, to confirm ", leastName, lastOf(p.ID))), h.Input(h.Name("name"), h.Autocomplete("off"), h.Required(true)))
+	id, here := quoted(p.ID), fmt.Sprintf("checkpoint %d", p.At)
+	busy := p.Status == "busy"
+	return h.Div(h.Class("actions"),
+		h.If(busy, form("cancel", "Cancel", "Cancels the runs of the thread. What is stored stays.", "weft runs --thread "+id, send("danger", "Cancel the run"))),
+		h.If(!busy,
+			h.If(p.At < p.Newest, form("fork", "Fork here", "Begins a branch at "+here+". Nothing runs, and the old branch stays.",
+				fmt.Sprintf("weft fork %s --at %d", id, p.At), at, send("main", "Fork at "+here))),
+			form("edit", "Edit and go on", "Changes a field at "+here+", as a branch unless it is the newest.", p.curl(), at, p.editFields(), h.P(h.Class("buttons"),
+				h.Button(h.Class("main"), h.Name("then"), h.Value("run"), h.Text("Change and go on")), h.Button(h.Name("then"), h.Value("stop"), h.Text("Change only")))),
+			form("rerun", "Run again from here", "Starts a run that goes on from "+here+".",
+				fmt.Sprintf("weft resume %s --at %d", id, p.At), at, send("main", "Run from "+here)),
+			form("replay", "Replay with current code", "Runs each recorded step again, with all that its nodes do, and shows the first that differs. The thread is not changed.",
+				"weft replay "+id+" --yes", send("main", "Run the steps again")),
+			form("prune", "Prune", "Removes all checkpoints but the newest.", "weft prune "+id+" --keep-last 1", name, send("danger", "Prune")),
+			form("delete", "Delete", "Removes the thread with its history.", "weft delete "+id+" --yes", name, send("danger", "Delete")),
+			h.A(h.Class("button"), h.Href(r.graphPath(p.GraphID)+"/run?thread="+url.QueryEscape(p.ID)), h.Text("New turn")),
+		),
+	)
+}
+
+// lastOf returns the end of a name that must be typed to confirm.
+func lastOf(id string) string { return id[max(0, len(id)-leastName):] }
+
+// curl is the request of the public interface that changes a field.
+func (p *threadPage) curl() string {
+	field := "FIELD"
+	if len(p.Fields) > 0 {
+		field = p.Fields[0].Name
+	}
+	return fmt.Sprintf(`curl -X POST "$WEFT/threads/%s/state" -H 'Content-Type: application/json' -d '{"values":{"%s":VALUE}}'`, p.ID, field)
+}
+
+// editFields choose a field and a node, and take a value.
+func (p *threadPage) editFields() h.Part {
+	return h.Div(h.Class("fields"),
+		h.Label(h.Text("Field "), h.Select(h.Name("field"), h.Each(p.Fields, func(f field) h.Part { return h.Option(h.Value(f.Name), h.Text(f.Name)) }))),
+		h.Label(h.Text("Value, as JSON "), h.Textarea(h.Name("value"), h.Rows("3"), h.Spellcheck("false"), h.Required(true))),
+		h.Label(h.Text("In the name of "), h.Select(h.Name("as"), h.Option(h.Value(""), h.Text("no node: what is due stays due")),
+			h.Each(p.Nodes, func(n graph.DrawnNode) h.Part {
+				return h.If(n.Kind != "start" && n.Kind != "end", h.Option(h.Value(n.Name), h.Text(n.Name+": what follows it is due")))
+			}))),
+	)
+}
+
+// branches leads to the newest checkpoint of each branch.
+func (p *threadPage) branches(r *request) h.Part {
+	if len(p.Branches) < 2 {
+		return nil
+	}
+	return h.Nav(h.Class("tabs"), h.Aria("label", "Branches"), h.Each(p.Branches, func(b branch) h.Part {
+		address := r.threadPath(p.ID) + fmt.Sprintf("?at=%d", b.Newest)
+		if b.Newest == p.Newest {
+			address = r.threadPath(p.ID)
+		}
+		name := "first branch"
+		if b.Begun != 0 {
+			name = fmt.Sprintf("branch of %d", b.From)
+		}
+		return h.A(h.Href(address), h.Data("swap", ""), h.If(b.Begun == p.Commit.Branch, h.Aria("current", "true")), h.Text(fmt.Sprintf("%s, up to %d", name, b.Newest)))
+	}))
+}

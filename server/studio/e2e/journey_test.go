@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// ask starts a run of the demonstration in the browser and waits for its question.
+func (b *tab) ask(question string) {
+	b.Helper()
+	b.press("Run")
+	b.do(chromedp.SendKeys(`//textarea[@name="in:question"]`, question))
+	b.press("Start the run")
+	b.sees("Send this report?")
+}
+
+// weft runs a command on the store of a server and returns what it prints.
+func (s *server) weft(t testing.TB, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(binary, args...)
+	cmd.Dir, cmd.Env = s.dir, s.cmd.Env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("weft %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func TestDemo_RunsAsksAndEnds(t *testing.T) {
+	t.Parallel()
+	s := start(t, "dev", "--demo")
+	b := s.open(t, "/studio/graphs/report")
+	b.press("Run")
+	b.do(chromedp.SendKeys(`//textarea[@name="in:question"]`, "Why is the sky blue?"))
+	b.press("Start the run")
+	// The nodes that were seen running, in the order in which they were.
+	b.until(`(() => {
+		const seen = window.seenNodes ??= []
+		for (const n of document.querySelectorAll('.state-running')) {
+			const name = n.dataset.node
+			if (name && seen.at(-1) !== name) seen.push(name)
+		}
+		return document.body.innerText.includes('Send this report?')
+	})()`)
+	if got := strings.Join(eval[[]string](b, `window.seenNodes`), " "); !strings.Contains(got, "plan search weigh") && !strings.Contains(got, "search weigh plan") {
+		t.Errorf("nodes lit up in the order %q", got)
+	}
+	b.until(`document.querySelector('#node\\:review').classList.contains('state-asking')`)
+	if got := eval[bool](b, `[...document.querySelectorAll('.weft-gantt title')].some((t) => t.textContent.includes('the source is busy'))`); !got {
+		t.Error("the chart has no attempt that failed with its reason")
+	}
+	b.press("Approve")
+	b.until(`document.querySelector('#summary .status-idle') && document.querySelector('#node\\:send').classList.contains('state-done')`)
+	b.sees("approve")
+}
+
+func TestQuestion_IsAnsweredInTwoTabs(t *testing.T) {
+	t.Parallel()
+	s := start(t, "dev", "--demo")
+	thread := s.create(t, `{"question":"why?"}`)
+	first, second := s.open(t, "/studio/inbox"), s.open(t, "/studio/threads/"+thread)
+	second.sees("Send this report?")
+	first.sees("Send this report?") // the list changed by itself
+	stale := s.open(t, "/studio/inbox")
+	stale.sees("Send this report?")
+	stale.do(chromedp.SendKeys(`//textarea[@name="message"]`, "shorter")) // what is being written stays
+	first.do(chromedp.SendKeys(`//textarea[@name="message"]`, "add a summary"))
+	first.press("Reject")
+	second.sees("add a summary") // the decision, and who made it
+	second.sees("over http")
+	stale.allow("409")
+	stale.press("Reject")
+	stale.sees("the question is not open any more: it was answered by")
+	second.sees("Send this report?") // the node asks again with a new draft
+	second.do(chromedp.SetValue(`//textarea[@name="args"]`, `{"to":"a@example.org","text":"by hand"}`))
+	second.press("Approve with these arguments")
+	second.until(`document.querySelector('#summary .status-idle')`)
+	var state struct {
+		Values struct{ Sent json.RawMessage }
+	}
+	s.call(t, "GET", "/threads/"+thread+"/state", "", &state)
+	if want := `{"to":"a@example.org","text":"by hand"}`; string(state.Values.Sent) != want {
+		t.Errorf("sent %s, want %s", state.Values.Sent, want)
+	}
+}
+
+func TestSteps_ShowTheStatesOfTheCommandLine(t *testing.T) {
+	t.Parallel()
+	s := start(t, "dev", "--demo", "--store", "sqlite:weft.db")
+	b := s.open(t, "/studio/graphs/report")
+	b.ask("why?")
+	thread := b.location()[strings.LastIndexByte(b.location(), '/')+1:]
+	for at := 1; at <= 8; at += 3 {
+		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{const r = document.querySelector('#at'); r.value = %d; r.dispatchEvent(new Event('input', {bubbles: true}))}`, at)))
+		b.until(fmt.Sprintf(`document.querySelector('#summary').innerText.includes('checkpoint %d of 8')`, at))
+		shown := eval[string](b, `fetch(document.querySelector('#fields a').href).then((r) => r.json()).then((v) => JSON.stringify(v))`)
+		var want, got map[string]any
+		if err := json.Unmarshal([]byte(s.weft(t, "state", thread, "--at", fmt.Sprint(at), "--json", "--store", "sqlite:weft.db")), &want); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(shown), &got); err != nil {
+			t.Fatal(err)
+		}
+		if inner, ok := want["state"].(map[string]any); ok {
+			want = inner
+		}
+		maps.DeleteFunc(got, func(_ string, v any) bool { list, ok := v.([]any); return ok && len(list) == 0 }) // no node wrote it
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("at %d the studio shows\n%v\nand the command line\n%v", at, got, want)
+		}
+	}
+	// The address shows the same view in another browser.
+	at := b.location()
+	other := s.open(t, strings.TrimPrefix(at, s.url))
+	text := `document.querySelector('#fields').innerText + document.querySelector('#differences').innerText`
+	if got, want := eval[string](other, text), eval[string](b, text); got != want {
+		t.Errorf("%s shows\n%s\nand in another browser\n%s", at, want, got)
+	}
+	b.do(chromedp.NavigateBack())
+	b.until(`document.querySelector('#summary').innerText.includes('checkpoint 4 of 8')`)
+}
+
+func TestFork_EditAndGoOn(t *testing.T) {
+	t.Parallel()
+	s := start(t, "dev", "--demo")
+	b := s.open(t, "/studio/graphs/report")
+	b.ask("why?")
+	b.do(chromedp.Navigate(b.location() + "?at=3"))
+	b.press("Edit and go on")
+	b.do(chromedp.SetValue(`//select[@name="field"]`, "question"), chromedp.SetValue(`//textarea[@name="value"]`, `"how?"`))
+	b.press("Change and go on")
+	b.sees("branch of 3")
+	b.until(`document.querySelector('#asked').innerText.includes('about "how?"')`)
+	b.click(`//nav[@aria-label="Branches"]/a[1]`) // the old branch is as it was
+	b.until(`document.querySelector('#fields').innerText.includes('"why?"')`)
+	b.click(`//nav[@aria-label="Branches"]/a[2]`)
+	b.until(`document.querySelector('#fields').innerText.includes('"how?"')`)
+	b.do(chromedp.Navigate(strings.Split(b.location(), "?")[0] + "?at=4"))
+	b.press("Fork here")
+	b.press("Fork at checkpoint 4")
+	b.until(`document.querySelectorAll('nav[aria-label=Branches] a').length === 3`)
+}
+
+func TestReplay_ShowsNoDifference(t *testing.T) {
+	t.Parallel()
+	s := start(t, "dev", "--demo")
+	b := s.open(t, "/studio/graphs/report")
+	b.ask("why?")
+	b.press("Replay with current code")
+	b.press("Run the steps again")
+	b.sees("come out as recorded")
+}

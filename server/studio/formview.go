@@ -1,0 +1,181 @@
+package studio
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	h "github.com/weftrun/weft/internal/markup"
+)
+
+// inputs are the inputs of a field and its parts.
+func (e *entry) inputs() h.Part {
+	if e.Kind == "object" {
+		parts := h.Each(e.Parts, (*entry).inputs)
+		if e.Path == "" {
+			return parts
+		}
+		return h.Fieldset(h.Legend(h.Text(e.Label)), e.hint(), parts)
+	}
+	id := "in-" + strings.Map(func(r rune) rune {
+		if r <= ' ' {
+			return '-'
+		}
+		return r
+	}, e.Path)
+	about := h.Parts{h.ID(id), h.Name(e.inputName())}
+	if e.Mistake != "" {
+		about = append(about, h.Aria("invalid", "true"), h.Aria("describedby", id+"-mistake"))
+	}
+	label := e.Label
+	if e.Required {
+		label += " (required)"
+	}
+	return h.Div(h.Class("fields"),
+		h.Label(h.For(id), h.Text(label)), e.input(about), e.hint(),
+		h.If(e.Mistake != "", h.Span(h.Class("mistake"), h.ID(id+"-mistake"), h.Text(e.Mistake))))
+}
+
+func (e *entry) hint() h.Part {
+	text := e.Schema.Description
+	switch e.Kind {
+	case "list":
+		text = strings.TrimPrefix(text+"; one a line", "; ")
+	case "json":
+		text = strings.TrimPrefix(text+"; as JSON", "; ")
+	}
+	return h.If(text != "", h.Small(h.Class("hint"), h.Text(text)))
+}
+
+func (e *entry) input(about h.Part) h.Part {
+	option := func(value string) h.Part {
+		text := value
+		var plain string
+		if json.Unmarshal([]byte(value), &plain) == nil {
+			text = plain
+		}
+		return h.Option(h.Value(value), h.Selected(e.Text == value), h.Text(text))
+	}
+	switch e.Kind {
+	case "boolean":
+		return h.Select(about, h.Option(h.Value(""), h.Text("–")), option("true"), option("false"))
+	case "enum":
+		var values h.Parts
+		for _, v := range e.Schema.Enum {
+			values = append(values, option(string(v)))
+		}
+		return h.Select(about, h.Option(h.Value(""), h.Text("–")), values)
+	case "integer", "number":
+		mode := map[string]string{"integer": "numeric", "number": "decimal"}[e.Kind]
+		return h.Input(about, h.Type("text"), h.InputMode(mode), h.Value(e.Text))
+	case "list":
+		return h.Textarea(about, h.Rows("3"), h.Text(e.Text))
+	case "json":
+		return h.Textarea(about, h.Rows("3"), h.Spellcheck("false"), h.Text(e.Text))
+	}
+	return h.Textarea(about, h.Rows("1"), h.Text(e.Text))
+}
+
+// runForm is the page on which a run is started.
+type runForm struct {
+	graph   Graph
+	thread  string // for another turn; "" for a new thread
+	form    *entry
+	raw     string
+	mistake string // of the raw input, or of the whole
+}
+
+func (f *runForm) view(r *request) view {
+	path := r.graphPath(f.graph.ID) + "/run"
+	where := "on a new thread"
+	if f.thread != "" {
+		where = "on thread " + f.thread
+	}
+	thread := h.Input(h.Type("hidden"), h.Name("thread"), h.Value(f.thread))
+	return view{"/graphs", "Run " + f.graph.ID, h.Parts{
+		h.P(h.Text("Starts a run of "), link(r.graphPath(f.graph.ID), f.graph.ID), h.Text(" "+where+".")),
+		h.If(f.mistake != "", h.P(h.Class("error"), h.Role("alert"), h.Text(f.mistake))),
+		h.Custom("weft-form", h.Data("input", path+"/input"),
+			h.Div(h.Class("bench"),
+				h.Form(h.Method("post"), h.Action(path), thread, f.form.inputs(), h.P(h.Class("buttons"), h.Button(h.Class("main"), h.Text("Start the run")))),
+				section("raw", "As JSON", h.Form(h.Method("post"), h.Action(path), thread,
+					h.Label(h.Text("Input "), h.Textarea(h.Name("raw"), h.Rows("12"), h.Spellcheck("false"), h.Text(f.raw))),
+					h.P(h.Class("buttons"), h.Button(h.Text("Start with this JSON"))),
+					copied(fmt.Sprintf("curl -X POST \"$WEFT/runs/wait\" -H 'Content-Type: application/json' -d '{\"assistant_id\":%q,\"input\":INPUT}'", f.graph.ID)),
+				)),
+			),
+		),
+	}}
+}
+
+// showForm is the page on which a run is started.
+func showForm(r *request) (view, error) {
+	if !r.write {
+		return view{}, &requestError{http.StatusForbidden, "this studio only reads"}
+	}
+	f, err := r.runForm(r.URL.Query().Get("thread"))
+	if err != nil {
+		return view{}, err
+	}
+	if f.raw = strings.TrimSpace(r.URL.Query().Get("raw")); f.raw == "" {
+		f.raw = "{}"
+	}
+	return f.view(r), nil
+}
+
+func (r *request) runForm(thread string) (*runForm, error) {
+	g, err := r.graph(r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	return &runForm{graph: g, thread: thread, form: schemaForm(g.Graph.Schemas().Input)}, nil
+}
+
+// startRun starts a run with what was entered.
+func startRun(r *request) (view, string, error) {
+	f, err := r.runForm(r.PostForm.Get("thread"))
+	if err != nil {
+		return view{}, "", err
+	}
+	input, ok := f.read(r.PostForm)
+	if !ok {
+		return view{}, "", &wrongForm{f.view(r)}
+	}
+	thread, err := r.source.Start(r.Context(), Start{Graph: f.graph.ID, Thread: f.thread, Input: input})
+	if err != nil {
+		status, text := r.fault(err)
+		if status >= 400 && status < 500 && status != 401 && status != 403 {
+			f.mistake = text
+			return view{}, "", &wrongForm{f.view(r)}
+		}
+		return view{}, "", err
+	}
+	return view{}, r.threadPath(thread), nil
+}
+
+// read returns the input, of the fields or of the JSON beside them. Each shows what the other has.
+func (f *runForm) read(form url.Values) (input json.RawMessage, ok bool) {
+	if form.Has("raw") {
+		f.raw = form.Get("raw")
+		if input = json.RawMessage(strings.TrimSpace(f.raw)); !json.Valid(input) {
+			f.mistake = "the input must be JSON"
+			return nil, false
+		}
+		f.form.fill(input)
+		return input, true
+	}
+	input, ok = f.form.read(form)
+	if input == nil {
+		input = json.RawMessage("{}")
+	}
+	var pretty bytes.Buffer
+	_ = json.Indent(&pretty, input, "", "  ") // of valid JSON
+	f.raw = pretty.String()
+	if !ok {
+		f.mistake = "some fields have mistakes"
+	}
+	return input, ok
+}
