@@ -39,12 +39,21 @@ func command(ctx context.Context, args []string) error {
 	flags.StringVar(&o.redis, "redis", "", "the URL of a Redis; without it one is started")
 	flags.StringVar(&o.postgres, "postgres", "", "the URL of a PostgreSQL; without it one is started")
 	flags.StringVar(&o.folder, "langgraph", "langgraph", "the folder with the drivers of LangGraph")
+	serving := flags.Bool("serve", false, "measure the server in place of the workloads")
+	streams := flags.Int("streams", 10_000, "with -serve: how many idle streams")
+	child := flags.String(childFlag, "", "serve graphs on a store; -serve uses it")
 	_ = flags.Parse(args)
+	if *child != "" {
+		return serveChild(ctx, *child)
+	}
 	only, err := regexp.Compile(*match)
 	if err != nil {
 		return err
 	}
 	o.short = *short
+	if *serving {
+		return serveTable(ctx, os.Stdout, o, *streams, only)
+	}
 	plan := Plan{Rounds: *rounds, Each: *each, Most: *most}
 	if *short {
 		plan = shortPlan

@@ -21,16 +21,25 @@ var busPublishScript = adding(newScript(true, "bus_publish"))
 const (
 	busPage  = 128         // events that a follower reads at once
 	busBlock = time.Second // how long a pump waits in the server for the next event
+
+	// busWaits is how many pumps may wait in the server at once. Each needs a connection for it, and
+	// the pool has ten for each processor. The others ask now and then, at most once per busPoll and
+	// all together about once per busShare.
+	busWaits = 4
+	busPoll  = 50 * time.Millisecond
+	busShare = time.Millisecond
 )
 
 // bus is a topic.Bus for all processes that use the same server and prefix.
 //
 // A topic is a stream, not a channel of Redis's pub/sub, so each follower has a position. An event
-// that is published while the follower's connection is lost is delivered after it is back. One
-// connection waits for the events of a topic for all followers in this process.
+// that is published while the follower's connection is lost is delivered after it is back. An event
+// of this process reaches its followers at once. For those of others, a pump looks after each topic
+// that has followers.
 type bus struct {
 	store *Store
 	keep  int
+	waits chan struct{} // has an element for each pump that waits in the server
 
 	mu    sync.Mutex
 	pumps map[string]*pump // of the topics that have followers
@@ -43,7 +52,7 @@ func (s *Store) Bus(keep int) topic.Bus {
 	if keep <= 0 {
 		keep = 10_000
 	}
-	return &bus{store: s, keep: keep, pumps: map[string]*pump{}}
+	return &bus{store: s, keep: keep, waits: make(chan struct{}, busWaits), pumps: map[string]*pump{}}
 }
 
 func (b *bus) key(name string) string { return b.store.cfg.Prefix + ":b:{" + encode(name) + "}" }
@@ -56,8 +65,19 @@ func (b *bus) Publish(ctx context.Context, name string, data []byte) error {
 	if len(data) > b.store.cfg.MaxBytes {
 		return fmt.Errorf("%w: redis: topic %q: the event has %d bytes, Config.MaxBytes is %d", checkpoint.ErrTooLarge, name, len(data), b.store.cfg.MaxBytes)
 	}
-	_, err := b.store.call(ctx, busPublishScript, b.key(name), []any{string(data), b.keep})
-	return err
+	reply, err := b.store.call(ctx, busPublishScript, b.key(name), []any{string(data), b.keep})
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	p := b.pumps[name]
+	b.mu.Unlock()
+	if text, ok := reply.(string); ok && p != nil {
+		if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+			p.published(n)
+		}
+	}
+	return nil
 }
 
 // Last implements topic.Bus.
@@ -326,8 +346,18 @@ func (p *pump) off() {
 	delete(p.bus.pumps, p.name)
 }
 
-// ask returns the newest position as soon as it is another one, or after busBlock.
+// ask returns the newest position as soon as it is another one, or after busBlock. If too many pumps
+// wait in the server, it returns the newest position after a while.
 func (p *pump) ask() (uint64, error) {
+	select {
+	case p.bus.waits <- struct{}{}:
+		defer func() { <-p.bus.waits }()
+	default:
+		if err := p.bus.store.nap(context.Background(), p.bus.pause()); err != nil {
+			return 0, err
+		}
+		return p.bus.Last(context.Background(), p.name)
+	}
 	ctx, key := p.bus.store.briefs.New(context.Background(), busBlock+p.bus.store.share()), p.bus.key(p.name)
 	defer ctx.End()
 	p.mu.Lock()
@@ -338,6 +368,23 @@ func (p *pump) ask() (uint64, error) {
 		return 0, err
 	}
 	return p.bus.Last(context.Background(), p.name)
+}
+
+// pause is how long a pump sleeps that does not wait in the server.
+func (b *bus) pause() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return min(max(busPoll, time.Duration(len(b.pumps))*busShare), busBlock)
+}
+
+// published wakes the followers for an event of this process.
+func (p *pump) published(position uint64) {
+	p.mu.Lock()
+	newer := position > p.last
+	p.mu.Unlock()
+	if newer {
+		p.notify(position, nil)
+	}
 }
 
 // notify sets the newest position, or the error, and wakes all followers that wait.

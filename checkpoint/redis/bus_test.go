@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -156,6 +157,38 @@ func TestBus_ManyListenersShareAConnection(t *testing.T) {
 	}
 	if n := c.PoolStats().TotalConns; n > 10 {
 		t.Errorf("rule: listeners of a topic wait in one connection\n got: %d connections for %d listeners", n, len(ls))
+	}
+}
+
+func TestBus_ListenersOfManyTopicsLeaveConnections(t *testing.T) {
+	s, prefix := common(t)
+	c := connectTo(t, s.addr)
+	bus := storeOf(t, c, redis.Config{Prefix: prefix}).Bus(0)
+	other := storeOf(t, connectTo(t, s.addr), redis.Config{Prefix: prefix}).Bus(0) // of another process
+	ls := map[string]*listener{}
+	for i := range 100 {
+		name := fmt.Sprint("topic-", i)
+		ls[name] = listen(t, bus, name)
+	}
+	for _, publisher := range []topic.Bus{bus, other} {
+		for name, l := range ls {
+			if err := publisher.Publish(t.Context(), name, nil); err != nil {
+				t.Fatal(err)
+			}
+			<-l.got
+		}
+	}
+	if stats := c.PoolStats(); stats.Timeouts > 0 {
+		t.Errorf("rule: listeners leave connections to others\n got: %d calls that found none in time", stats.Timeouts)
+	}
+	info, err := c.Info(t.Context(), "clients").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(info) {
+		if n, ok := strings.CutPrefix(strings.TrimSpace(line), "blocked_clients:"); ok && len(n) > 1 {
+			t.Errorf("rule: few listeners wait in the server\n got: %s connections that wait", n)
+		}
 	}
 }
 
