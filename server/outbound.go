@@ -26,6 +26,8 @@ type Outbound struct {
 	Hosts []string
 	// AllowPrivate allows this machine and private networks too.
 	AllowPrivate bool
+
+	resolver *net.Resolver // of host names; nil is that of the system
 }
 
 // checkURL returns an ErrAddress for a URL that the server must not call. The address is checked
@@ -89,7 +91,7 @@ const (
 
 // client returns a client that follows no redirects and uses no proxy.
 func (o Outbound) client() *http.Client {
-	dialer := &net.Dialer{Timeout: outboundTime, ControlContext: o.control}
+	dialer := &net.Dialer{Timeout: outboundTime, ControlContext: o.control, Resolver: o.resolver}
 	return &http.Client{
 		Timeout:       outboundTime,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -76,6 +76,13 @@ func TestPage_AsksAndPublishes(t *testing.T) {
 	sdktest.Node(t, path, address)
 }
 
+// TestMCP_AsksAndPublishes runs an agent with the official client.
+//
+// Requirement: Public clients work unmodified
+func TestMCP_AsksAndPublishes(t *testing.T) {
+	sdktest.NodeWith(t, []string{"@modelcontextprotocol/sdk@1.32.2"}, "testdata/mcp.mjs", serve(t))
+}
+
 func TestServe_AWorkflowBesideIt(t *testing.T) {
 	address := serve(t)
 	res, err := client.Post(address+"/runs/wait", "application/json", strings.NewReader(`{"assistant_id":"greet","input":{"who":"Ada"}}`))
