@@ -25,21 +25,26 @@ func TestReplay_RecordedHistories(t *testing.T) {
 	}
 }
 
-// A workflow that begins otherwise does not replay them.
+// A workflow that begins otherwise replays none of them.
 func TestReplay_FindsAChange(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are %d histories, %v; want some", len(files), err)
 	}
-	changed := func(ctx workflow.Context, in turnInput) (*end, error) {
-		if err := workflow.Sleep(ctx, 1); err != nil {
-			return nil, err
+	for _, file := range files {
+		r := worker.NewWorkflowReplayer()
+		r.RegisterWorkflowWithOptions(func(ctx workflow.Context, in turnInput) (*end, error) {
+			if err := workflow.Sleep(ctx, 1); err != nil {
+				return nil, err
+			}
+			return turnWorkflow(ctx, in)
+		}, workflow.RegisterOptions{Name: TurnWorkflow})
+		r.RegisterWorkflowWithOptions(func(ctx workflow.Context, in childInput) (*taskResult, error) {
+			in.Task += "/again" // another id of the activity
+			return childWorkflow(ctx, in)
+		}, workflow.RegisterOptions{Name: ChildWorkflow})
+		if err := r.ReplayWorkflowHistoryFromJSONFile(nil, file); err == nil {
+			t.Errorf("a changed workflow replays %s, want an error", file)
 		}
-		return turnWorkflow(ctx, in)
-	}
-	r := worker.NewWorkflowReplayer()
-	r.RegisterWorkflowWithOptions(changed, workflow.RegisterOptions{Name: TurnWorkflow})
-	if err := r.ReplayWorkflowHistoryFromJSONFile(nil, files[0]); err == nil {
-		t.Error("a changed workflow replays the history, want an error")
 	}
 }

@@ -45,7 +45,8 @@ type WorkerConfig struct {
 	// LeaseTTL is how long a thread stays leased after its worker has died, for all but the next
 	// worker; 0 means 30 seconds.
 	LeaseTTL time.Duration
-	// Options are those of the SDK's worker, for what is not set here.
+	// Options are those of the SDK's worker, for what is not set here. With Options.Interceptors,
+	// such as that of OpenTelemetry, the spans of nodes are below those of their activities.
 	Options worker.Options
 	// Logger reports what fails beside the runs, such as the bus; nil means slog.Default.
 	Logger *slog.Logger
