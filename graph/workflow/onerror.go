@@ -160,7 +160,7 @@ func (b *builder) mend(ctx context.Context, n *node, rec *record.Record, failure
 	}
 	vars["error"] = errorValue(n.name, failure)
 	if it, ok := failure.Payload.(item); ok && n.each != nil {
-		if vars[n.each.alias.name], err = (record.Type{}).Convert(it.Item); err != nil {
+		if vars[n.each.alias.name], err = it.value(); err != nil {
 			return cmd, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/record"
@@ -31,19 +32,79 @@ func NodeOf(name string) (node string, chooses bool) {
 	return name, false
 }
 
-// item is what a task of a for_each gets.
+// item is what a task of a for_each gets. Its JSON has the index and the item.
 type item struct {
+	index  int
+	data   json.RawMessage // the item as JSON; nil where simple is set
+	simple any             // an item that is a string, an int64 or a bool; nil for any other
+}
+
+// newItem returns the item at an index of a list.
+func newItem(index int, v any) (item, error) {
+	switch v := v.(type) {
+	case string:
+		if utf8.ValidString(v) {
+			return item{index: index, simple: v}, nil
+		}
+	case int64, bool:
+		return item{index: index, simple: v}, nil
+	}
+	data, err := record.Type{}.Encode(v)
+	return item{index: index, data: data}, err
+}
+
+// value returns the item, which belongs to the caller.
+func (it item) value() (any, error) {
+	if it.simple != nil {
+		return it.simple, nil
+	}
+	return record.Type{}.Convert(it.data)
+}
+
+// encoded returns the item as JSON.
+func (it item) encoded() (json.RawMessage, error) {
+	if it.simple == nil {
+		return it.data, nil
+	}
+	return record.Type{}.Encode(it.simple)
+}
+
+// storedItem is the JSON of an item.
+type storedItem struct {
 	Index int             `json:"index"`
 	Item  json.RawMessage `json:"item"`
 }
 
+// MarshalJSON implements [json.Marshaler].
+func (it item) MarshalJSON() ([]byte, error) {
+	data, err := it.encoded()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(storedItem{it.index, data})
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (it *item) UnmarshalJSON(data []byte) error {
+	var s storedItem
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	*it = item{index: s.Index, data: s.Item}
+	return nil
+}
+
 // Label returns the item: a string as it is, any other value as JSON.
 func (it item) Label() string {
-	var text string
-	if json.Unmarshal(it.Item, &text) == nil {
+	if text, ok := it.simple.(string); ok {
 		return text
 	}
-	return string(it.Item)
+	data, _ := it.encoded() // cannot fail: an int64 and a bool have JSON
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		return text
+	}
+	return string(data)
 }
 
 // splits reports whether n becomes several nodes of the graph.
@@ -75,7 +136,7 @@ func (b *builder) addEach(n *node) error {
 	}, append(ways, n.name+each)...))
 	b.onFailure(n, n.name+each, false)
 	b.at(n.ref).Node(n.name+each, b.cached(n, draw(graph.Worker(func(ctx context.Context, rec *record.Record, it item) error {
-		v, err := record.Type{}.Convert(it.Item)
+		v, err := it.value()
 		if err != nil {
 			return err
 		}
@@ -83,11 +144,14 @@ func (b *builder) addEach(n *node) error {
 		if err != nil {
 			return err
 		}
+		defer release(vars)
 		vars[n.each.alias.name] = v
-		ctx = context.WithValue(ctx, itemKey{}, it.Index)
+		if b.test {
+			ctx = context.WithValue(ctx, itemKey{}, it.index)
+		}
 		_, err = b.perform(ctx, n, vars, rec)
 		if err != nil && !errors.Is(err, graph.ErrInterrupted) {
-			return fmt.Errorf("item %d: %w", it.Index+1, err)
+			return fmt.Errorf("item %d: %w", it.index+1, err)
 		}
 		return err
 	}))).With(policy))
@@ -117,12 +181,13 @@ func (b *builder) dispatch(ctx context.Context, n *node, rec *record.Record, lim
 	case limit > 0 && len(items) > limit:
 		return cmd, fmt.Errorf("%s: %w: there are %d items, the limit is %d", t.src.at(t.at), graph.ErrFanOut, len(items), limit)
 	}
+	worker := n.name + each
 	for i, v := range items {
-		data, err := record.Type{}.Encode(v)
+		it, err := newItem(i, v)
 		if err != nil {
 			return cmd, t.runError(err)
 		}
-		cmd = cmd.Send(n.name+each, item{i, data})
+		cmd = cmd.Send(worker, it)
 	}
 	return cmd, nil
 }
