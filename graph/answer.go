@@ -118,7 +118,8 @@ func (a answers) entries() (entries []checkpoint.Entry) {
 func (a Answers) match(open []Interrupt, now time.Time, had func(id, digest string) bool) (answers, error) {
 	matched, byID := answers{}, map[string]*Interrupt{}
 	for i, in := range open {
-		if byID[in.ID] = &open[i]; in.expired(now) {
+		byID[in.ID] = &open[i]
+		if in.expired(now) {
 			matched[in.ID] = answer{refusal: lapsed}
 		}
 	}

@@ -193,7 +193,8 @@ func (t *task) call(ctx context.Context) (err error) {
 		t.noteEnd(err)
 		if t.isFound() {
 			failed := err != nil
-			if err = t.end(err); !failed {
+			err = t.end(err)
+			if !failed {
 				t.noteEnd(err)
 			}
 		}

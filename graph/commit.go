@@ -133,7 +133,8 @@ func (c *committer) commit(source checkpoint.Source) error {
 	if c.journal == nil {
 		return c.fits()
 	}
-	if c.next.source = source; source != checkpoint.Input {
+	c.next.source = source
+	if source != checkpoint.Input {
 		c.next.ran = r.whatRan(c.nextRoom())
 		c.journal.Record(r.trace()...)
 	}

@@ -230,7 +230,8 @@ func (c *compiler) addBreakpoints(cfg Config) {
 
 // addMigrations gives the schema the migrations of its fields.
 func (c *compiler) addMigrations(cfg Config) {
-	if c.p.schema = c.schema; c.schemaErr != nil || c.schema == nil {
+	c.p.schema = c.schema
+	if c.schemaErr != nil || c.schema == nil {
 		return
 	}
 	with, err := c.schema.Migrating(cfg.Migrate)

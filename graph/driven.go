@@ -223,7 +223,8 @@ func (d *drivenRun) loadRunHistory() error {
 		if err != nil {
 			return d.fail(err)
 		}
-		if d.began = c.rec.Step; c.rec.Source == checkpoint.Step {
+		d.began = c.rec.Step
+		if c.rec.Source == checkpoint.Step {
 			d.began--
 		}
 	}
@@ -340,7 +341,8 @@ func (d *drivenRun) openStep() error {
 
 // readStep reads the step of the call.
 func (d *drivenRun) readStep() (*restorer, error) {
-	if d.began = d.id.First; d.id.Drains {
+	d.began = d.id.First
+	if d.id.Drains {
 		d.goal = runTurns
 	}
 	d.run.steps = d.done - d.began

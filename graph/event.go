@@ -245,7 +245,8 @@ func written(s *state.Schema, v state.View) json.RawMessage {
 			continue
 		}
 		name := s.Fields()[i].Name
-		if all[name] = c; s.Merges(i) {
+		all[name] = c
+		if s.Merges(i) {
 			all[name] = c.Writes().Value
 		}
 	}

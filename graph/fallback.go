@@ -74,7 +74,8 @@ func fallBack(ctx context.Context, calls []call, s, payload any) (Command, error
 			return cmd, err
 		}
 		err = own.awaitWorks(err)
-		if errs = append(errs, err); i == len(calls)-1 {
+		errs = append(errs, err)
+		if i == len(calls)-1 {
 			return Command{}, errors.Join(errs...)
 		}
 		own.tried = append(slices.Clip(own.tried), t.placed(err).Failure())

@@ -114,7 +114,8 @@ func (t StoredThread[S]) Replay(ctx context.Context, from, to uint64) (Replayed,
 		if err != nil {
 			return done, err
 		}
-		if done.Divergence = d; d != nil {
+		done.Divergence = d
+		if d != nil {
 			return done, nil
 		}
 		done.Steps++
@@ -183,7 +184,8 @@ func readTrace(ctx context.Context, store checkpoint.Store, thread string) (*tra
 			if err != nil {
 				return nil, err
 			}
-			if t.add(rec.Trace); ns == "" {
+			t.add(rec.Trace)
+			if ns == "" {
 				t.root[snap.Seq] = rec.Trace
 			}
 		}

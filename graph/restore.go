@@ -77,7 +77,8 @@ func (s *restorer) read() (err error) {
 	if s.tries, err = s.pending.dropInvalid(); err != nil {
 		return err
 	}
-	if s.questions.add(s.pending.given); s.driven != nil {
+	s.questions.add(s.pending.given)
+	if s.driven != nil {
 		s.questions.fresh, err = s.driven.answersBefore(s.pending)
 	}
 	return err

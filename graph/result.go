@@ -94,7 +94,8 @@ func writesOf(s *state.Schema, v state.View) (writes []fieldWrite, err error) {
 		if v := s.Fields()[i].Version; v > 1 {
 			f.Version = v
 		}
-		if f.Overwrite = w.Overwrite; w.Value == nil {
+		f.Overwrite = w.Overwrite
+		if w.Value == nil {
 			continue
 		}
 		if f.Value, err = json.Marshal(w.Value); err != nil {

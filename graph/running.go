@@ -55,7 +55,8 @@ func (l *running) drop(t *task) {
 	if l == nil {
 		return
 	}
-	if t.dropped.Store(true); t.phase.Load() == phaseIdle {
+	t.dropped.Store(true)
+	if t.phase.Load() == phaseIdle {
 		l.remove(t)
 	}
 }
@@ -65,7 +66,8 @@ func (l *running) list(t *task) {
 	if t.running != nil {
 		t.running.remove(t)
 	}
-	if t.running = l; l != nil {
+	t.running = l
+	if l != nil {
 		if t.listing == nil {
 			t.listing = new(listing)
 		}
@@ -196,7 +198,8 @@ func unstopped(r *run, t *task, err error) error {
 	for ; ; t = t.run.inside {
 		e := t.placed(err)
 		e.Cancelled = r.wasCancelled()
-		if err = e; t.run == r {
+		err = e
+		if t.run == r {
 			return err
 		}
 	}

@@ -258,7 +258,8 @@ func (s *scope) isOver() bool {
 func (s *scope) setPart(i int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.part = ""; i > 0 {
+	s.part = ""
+	if i > 0 {
 		s.part = strconv.Itoa(i + 1)
 	}
 }

@@ -108,7 +108,8 @@ func (s *turnStart) begin() error {
 	}
 	s.shape.Begin(&s.front)
 	s.outs = s.outs[:0]
-	if s.next.ran = nil; s.journal != nil {
+	s.next.ran = nil
+	if s.journal != nil {
 		if fields := appendWrote(nil, s.schema, s.input); len(fields) > 0 {
 			s.next.ran = []checkpoint.Ran{{Wrote: fields}}
 		}

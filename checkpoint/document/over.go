@@ -190,7 +190,8 @@ func (o over) each(ctx context.Context, s *search, yield func(Doc) bool) error {
 			if !ok {
 				continue
 			}
-			if left--; !yield(d) {
+			left--
+			if !yield(d) {
 				return nil
 			}
 		}

@@ -231,7 +231,8 @@ func (o over) Namespaces(ctx context.Context, q NamespaceQuery) (list [][]string
 			if ns, ok := q.takes(Decode(encoded), list); ok {
 				list = append(list, ns)
 			}
-			if after = encoded; len(list) == limit {
+			after = encoded
+			if len(list) == limit {
 				return list, nil
 			}
 		}

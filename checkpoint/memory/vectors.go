@@ -161,7 +161,8 @@ func (x *Index) Reindex(ctx context.Context, prefix []string) (made int, err err
 			return made, err
 		}
 		n, err := x.reindex(ctx, page.Items)
-		if made += n; err != nil {
+		made += n
+		if err != nil {
 			return made, err
 		}
 		if q.Cursor = page.Next; q.Cursor == "" {

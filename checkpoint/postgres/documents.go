@@ -54,7 +54,8 @@ func (d documents) Write(ctx context.Context, w document.Write) (docs []document
 	err = d.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) (err error) {
 			docs, err = d.write(ctx, tx, w)
-			if refusal = nil; errors.Is(err, document.ErrConflict) {
+			refusal = nil
+			if errors.Is(err, document.ErrConflict) {
 				refusal, err = err, nil // nothing was written
 			}
 			return err

@@ -91,7 +91,8 @@ func (m memories) Write(ctx context.Context, w memory.Write) (rows []memory.Item
 	err = m.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) (err error) {
 			rows, err = m.write(ctx, tx, w)
-			if refusal = nil; errors.Is(err, memory.ErrConflict) {
+			refusal = nil
+			if errors.Is(err, memory.ErrConflict) {
 				refusal, err = err, nil // nothing was written
 			}
 			return err

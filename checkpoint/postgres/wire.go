@@ -48,7 +48,8 @@ func (w *wire) SetDeadline(t time.Time) error {
 func (w *wire) giveUp(t time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.limit = t; w.until.IsZero() || w.until.After(t) {
+	w.limit = t
+	if w.until.IsZero() || w.until.After(t) {
 		w.until = t
 		w.Conn.SetDeadline(t)
 	}

@@ -18,7 +18,8 @@ func toAnswer(reply any) answer {
 		return answer{code: r}
 	case []any:
 		a := answer{rest: r}
-		if a.code = a.text(0); len(r) > 0 {
+		a.code = a.text(0)
+		if len(r) > 0 {
 			a.rest = r[1:]
 		}
 		return a

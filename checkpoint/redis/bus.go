@@ -175,7 +175,8 @@ func (f *follower) lost(ctx context.Context) error {
 		return err
 	}
 	missed := &topic.MissedError{Name: f.name, From: f.at + 1}
-	if f.at = 0; !f.yield(topic.Event{}, missed) {
+	f.at = 0
+	if !f.yield(topic.Event{}, missed) {
 		return errEnough
 	}
 	return nil
@@ -202,7 +203,8 @@ func (f *follower) pass(events []topic.Event) error {
 				return errEnough
 			}
 		}
-		if f.at = e.Position; !f.yield(e, nil) {
+		f.at = e.Position
+		if !f.yield(e, nil) {
 			return errEnough
 		}
 	}

@@ -160,7 +160,8 @@ func (c *call) try(ctx context.Context) (any, error) {
 		if ctx.Err() != nil {
 			return nil, ended(ctx, c.unknown, before)
 		}
-		if c.last = before; before == nil {
+		c.last = before
+		if before == nil {
 			c.last = brief.Err
 		}
 		return nil, c.last
@@ -194,7 +195,8 @@ func (c *call) wait(ctx context.Context, j *job) bool {
 		if done {
 			return true
 		}
-		if last = c.until(); sent.IsZero() {
+		last = c.until()
+		if sent.IsZero() {
 			last = replied.Add(c.store.cfg.RetryFor)
 		}
 		if !time.Now().Before(last) {

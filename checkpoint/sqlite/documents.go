@@ -53,7 +53,8 @@ func (d documents) Write(ctx context.Context, w document.Write) ([]document.Doc,
 	var got result // the writer's until submit returns nil
 	err := d.submit(ctx, func(wr *writer) (err error) {
 		got.docs, err = wr.document(w)
-		if got.refusal = nil; errors.Is(err, document.ErrConflict) {
+		got.refusal = nil
+		if errors.Is(err, document.ErrConflict) {
 			got.refusal, err = err, nil // nothing was written, so the others in the group go on
 		}
 		return err

@@ -194,7 +194,8 @@ func (w *writer) sweep() error {
 		}
 	}
 	if chain == 0 {
-		if w.nothingAt = 0; !thread.Valid {
+		w.nothingAt = 0
+		if !thread.Valid {
 			w.nothingAt = w.now
 		}
 		return nil

@@ -50,7 +50,8 @@ func (m memories) Write(ctx context.Context, w memory.Write) ([]memory.Item, err
 	var got result // owned by the writer until submit returns nil
 	err := m.submit(ctx, func(wr *writer) (err error) {
 		got.rows, err = wr.remember(w)
-		if got.refusal = nil; errors.Is(err, memory.ErrConflict) {
+		got.refusal = nil
+		if errors.Is(err, memory.ErrConflict) {
 			got.refusal, err = err, nil // nothing was written, so the others in the group go on
 		}
 		return err

@@ -137,7 +137,8 @@ func (w *askWork) answer(ctx context.Context, q graph.Question, vars map[string]
 		if err == nil {
 			return v, nil
 		}
-		if q.Detail = detail + "\n\nThe last answer was refused"; !w.secret {
+		q.Detail = detail + "\n\nThe last answer was refused"
+		if !w.secret {
 			q.Detail += ": " + err.Error()
 		}
 	}

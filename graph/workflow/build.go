@@ -196,7 +196,8 @@ func (b *builder) chooseWith(n *node, vars map[string]any, result any) (graph.Co
 func names(refs []ref) []string {
 	all := make([]string, len(refs))
 	for i, r := range refs {
-		if all[i] = r.name; r.name == endName {
+		all[i] = r.name
+		if r.name == endName {
 			all[i] = graph.End
 		}
 	}

@@ -23,7 +23,8 @@ func newTrace() *trace {
 func (t *trace) took(n *node, i int) { t.count(wayKey{n.name, "next", i}) }
 
 func (t *trace) failed(n *node, i int) {
-	if t.count(wayKey{n.name, "error", i}); t != nil && len(n.onFailures[i].to) > 0 {
+	t.count(wayKey{n.name, "error", i})
+	if t != nil && len(n.onFailures[i].to) > 0 {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.ends[n.name]--

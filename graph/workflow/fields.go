@@ -188,7 +188,8 @@ func (s *source) countMembers(n *yaml.Node, t record.Type) bool {
 		}
 	}
 	count(t)
-	if s.members = maxTree - left; left <= 0 {
+	s.members = maxTree - left
+	if left <= 0 {
 		s.fail(n, "WF602", "the types have more than %d members, with the types they name written out", maxTree)
 	}
 	return left > 0

@@ -93,7 +93,8 @@ func (f *formatter) quoted(n *yaml.Node) {
 		return
 	}
 	for l := n.Line + 1; l <= len(f.lines); l++ {
-		if f.inside[l] = true; closed(f.line(l), quote) {
+		f.inside[l] = true
+		if closed(f.line(l), quote) {
 			return
 		}
 	}

@@ -92,7 +92,8 @@ func (l *loader) parse(rel, name string, text []byte) *Workflow {
 	w.Hash = w.digest()
 	if wellFormed && c.shape != nil && !c.misled {
 		found := len(l.found)
-		if w.checkGraph(); len(l.found) == found {
+		w.checkGraph()
+		if len(l.found) == found {
 			c.checkPaths()
 		}
 		if l.mistakes() == 0 {

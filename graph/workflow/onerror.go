@@ -36,7 +36,8 @@ func (s *source) onError(n *yaml.Node) *onError {
 	case n.Kind == yaml.SequenceNode && len(n.Content) > 0 && deref(n.Content[0]).Kind == yaml.MappingNode:
 		for i, item := range n.Content {
 			w := s.onFailure(item)
-			if e.ways = append(e.ways, w); w.cond == nil && i < len(n.Content)-1 {
+			e.ways = append(e.ways, w)
+			if w.cond == nil && i < len(n.Content)-1 {
 				s.fail(item, "WF120", "this item has no condition; later items are never reached")
 			}
 		}
@@ -121,7 +122,8 @@ func (c *checker) checkError(n *node, env exprs.Env) {
 		for _, m := range w.set {
 			r.set = c.assign(r.set, m, inner)
 		}
-		if c.checkTargets(w.to, "on_error"); n.each != nil && len(w.to) > 0 {
+		c.checkTargets(w.to, "on_error")
+		if n.each != nil && len(w.to) > 0 {
 			c.failAt(w.at.Line, w.at.Column, "WF312", "without a target, the failed item is omitted",
 				"the on_error of a for_each applies to each item and cannot lead to a node")
 		}

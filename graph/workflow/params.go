@@ -81,7 +81,8 @@ func (t *template) takesStruct(want reflect.Type, what string) {
 	given := map[string]bool{}
 	for i, k := range t.keys {
 		p, ok := known[k.Value]
-		if given[k.Value] = true; !ok {
+		given[k.Value] = true
+		if !ok {
 			hint := "it takes none"
 			if len(names) > 0 {
 				hint = "known are " + strings.Join(names, ", ")

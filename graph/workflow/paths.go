@@ -70,7 +70,8 @@ func (p paths) reach(from []int, without int) []bool {
 		if seen[at] {
 			continue
 		}
-		if seen[at] = true; at == without || !p.spend(1+len(p.next[at])) {
+		seen[at] = true
+		if at == without || !p.spend(1+len(p.next[at])) {
 			continue
 		}
 		for _, to := range p.next[at] {

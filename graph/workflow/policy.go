@@ -97,7 +97,8 @@ func (s *source) retry(n *yaml.Node) graph.Retry {
 		case "max":
 			r.Attempts = s.count(m.value, "retry.max")
 		case "initial":
-			if r.Initial = graph.NoWait; !isZeroTime(m.value) {
+			r.Initial = graph.NoWait
+			if !isZeroTime(m.value) {
 				r.Initial = s.duration(m.value, "retry.initial")
 			}
 		case "max_delay":

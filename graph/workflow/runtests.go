@@ -335,7 +335,8 @@ func asking(open []graph.Interrupt) []string {
 func flow(path [][]string) string {
 	parts := make([]string, len(path))
 	for i, step := range path {
-		if parts[i] = strings.Join(step, ", "); len(step) > 1 {
+		parts[i] = strings.Join(step, ", ")
+		if len(step) > 1 {
 			parts[i] = "[" + parts[i] + "]"
 		}
 	}

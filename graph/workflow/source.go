@@ -294,7 +294,8 @@ func (f *finder) of(offset int) (line, col int) {
 		case !space:
 			left--
 		}
-		if f.col++; lineBreak(f.text[i:]) > 0 {
+		f.col++
+		if lineBreak(f.text[i:]) > 0 {
 			f.line, f.col = f.line+1, 1
 		}
 	}

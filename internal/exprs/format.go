@@ -37,7 +37,8 @@ func format(m *meter, args []any) (any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("format argument %d: %w", used+1, err)
 		}
-		if used++; b.Len()+len(s) > MaxText {
+		used++
+		if b.Len()+len(s) > MaxText {
 			return nil, errText
 		}
 		b.WriteString(s)

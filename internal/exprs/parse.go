@@ -199,7 +199,8 @@ func (p *parser) comparison(left *node, op token, power int) *node {
 	for {
 		n.ops = append(n.ops, op)
 		n.args = append(n.args, p.expression(power+1))
-		if op = p.peek(); !p.accept("<", ">", "<=", ">=") {
+		op = p.peek()
+		if !p.accept("<", ">", "<=", ">=") {
 			return n
 		}
 	}

@@ -90,7 +90,8 @@ func (v *Value) IsLiteral() bool {
 func (v *Value) MapLiterals(f func(text string) string) *Value {
 	mapped := &Value{parts: make([]part, len(v.parts)), typed: v.typed}
 	for i, p := range v.parts {
-		if mapped.parts[i] = p; p.program == nil {
+		mapped.parts[i] = p
+		if p.program == nil {
 			mapped.parts[i].literal = f(p.literal)
 		}
 	}

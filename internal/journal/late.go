@@ -29,7 +29,8 @@ func (l *Late) Open(from context.Context, bound time.Duration) { l.from, l.bound
 func (l *Late) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed = true; l.cancel != nil {
+	l.closed = true
+	if l.cancel != nil {
 		l.cancel()
 	}
 }

@@ -22,7 +22,8 @@ func (j *Journal) prune(seq uint64) {
 	if seq%pruneEvery != 0 || KeepsAll(keep) {
 		return
 	}
-	if keep.Fence = j.Chain.Fence; keep.Now == nil {
+	keep.Fence = j.Chain.Fence
+	if keep.Now == nil {
 		keep.Now = j.cfg.Now
 	}
 	done := make(chan struct{})

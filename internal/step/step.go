@@ -186,7 +186,8 @@ func (p *Program) ready(f *Frontier) {
 	if f.Due == nil {
 		f.Due = f.first[:0]
 	}
-	if f.mark = f.few[:min(len(p.Nodes), len(f.few))]; len(p.Nodes) > len(f.few) {
+	f.mark = f.few[:min(len(p.Nodes), len(f.few))]
+	if len(p.Nodes) > len(f.few) {
 		f.mark = make([]int, len(p.Nodes))
 	}
 	if len(f.Arrived) != len(p.Joins) {

@@ -133,7 +133,8 @@ func ModelSynthesize(m model.Model) func(context.Context, SynthesizeRequest) (st
 			if err == nil {
 				err = f.Add(c)
 			}
-			if tok.Delta = c.Text; err == nil && c.Text != "" && r.ID != "" {
+			tok.Delta = c.Text
+			if err == nil && c.Text != "" && r.ID != "" {
 				graph.Heartbeat(ctx)
 				err = graph.EmitMessage(ctx, tok)
 			}
@@ -145,7 +146,8 @@ func ModelSynthesize(m model.Model) func(context.Context, SynthesizeRequest) (st
 		if err != nil {
 			return "", err
 		}
-		if tok.Delta, tok.Final = "", true; r.ID != "" {
+		tok.Delta, tok.Final = "", true
+		if r.ID != "" {
 			err = graph.EmitMessage(ctx, tok)
 		}
 		return said.Message.Text(), err

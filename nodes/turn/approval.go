@@ -132,7 +132,8 @@ func (t *Turn) applied(s *agent.State, r agent.ApprovalRequest, d graph.Decision
 // plan.
 func (t *Turn) storeDecision(s *agent.State, id string, r agent.ApprovalRequest) (no, err error) {
 	s.Approval.Approved.Set(r.Approved)
-	if s.ApprovedPayload.Clear(); r.Approved && len(r.Data) > 0 {
+	s.ApprovedPayload.Clear()
+	if r.Approved && len(r.Data) > 0 {
 		s.ApprovedPayload.Set(r.Data)
 	}
 	if r.Type != PlanApproval || r.Step != "" {

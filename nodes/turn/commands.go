@@ -219,7 +219,8 @@ func (c *Command) help() string {
 	if len(c.Options) > 0 {
 		text += "[:" + strings.Join(c.Options, "|") + "]"
 	}
-	if text += " " + c.Help; len(c.Aliases) > 0 {
+	text += " " + c.Help
+	if len(c.Aliases) > 0 {
 		text += " (also /" + strings.Join(c.Aliases, ", /") + ")"
 	}
 	return text

@@ -53,7 +53,8 @@ func (t *Turn) failure(ctx context.Context, s *agent.State, node string, err err
 	if last, ok := s.Control.ErrorInfo.Lookup(); ok && last.Node == node {
 		failures += s.Control.RetryCount.Get()
 	}
-	if f.Attempts = failures; f.Severity == agent.Retriable {
+	f.Attempts = failures
+	if f.Severity == agent.Retriable {
 		if wait, again := t.retry(node).Next(failures, err); again {
 			f.Attempts, f.Delay = max(t.retry(node).Attempts, failures+1), wait.Seconds()
 		}

@@ -60,7 +60,8 @@ func (t *Turn) Step(ctx context.Context, s *agent.State, i int) error {
 func stepMetadata(i, steps int, all map[string]graph.Decision) map[string]string {
 	m := map[string]string{"phase": "Execution", "step": fmt.Sprint(i + 1), "total": fmt.Sprint(steps)}
 	for _, d := range all {
-		if m["decided"] = "approved"; !d.Approved() {
+		m["decided"] = "approved"
+		if !d.Approved() {
 			m["decided"] = "rejected"
 			break
 		}

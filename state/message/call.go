@@ -55,7 +55,8 @@ func (c *Call) takeEdit() {
 		return
 	}
 	c.Edited = &e
-	if delete(c.Extra, editField); len(c.Extra) == 0 {
+	delete(c.Extra, editField)
+	if len(c.Extra) == 0 {
 		c.Extra = nil
 	}
 }

@@ -91,7 +91,8 @@ func (t *tally) text(all ...string) {
 			continue
 		}
 		n, err := t.Text(s)
-		if t.n += n; t.err == nil {
+		t.n += n
+		if t.err == nil {
 			t.err = err
 		}
 	}
@@ -115,7 +116,8 @@ func (t *tally) parts(parts []Part) {
 func (t *tally) json(p Part) {
 	var b strings.Builder
 	err := json.NewEncoder(&b).Encode(p)
-	if t.text(strings.TrimSpace(b.String())); t.err == nil {
+	t.text(strings.TrimSpace(b.String()))
+	if t.err == nil {
 		t.err = err
 	}
 }

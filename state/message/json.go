@@ -30,7 +30,8 @@ func encoded(e encoder) ([]byte, error) { return appended(nil, e) }
 // appended appends the JSON of e.
 func appended(b []byte, e encoder) ([]byte, error) {
 	o := object{b: b, start: len(b)}
-	if e.encode(&o); o.err != nil {
+	e.encode(&o)
+	if o.err != nil {
 		return nil, o.err
 	}
 	return o.b, nil
@@ -189,7 +190,8 @@ func (f *fields) content() (parts []Part) {
 		return parts
 	}
 	var s string
-	if f.take("content", &s); s == "" {
+	f.take("content", &s)
+	if s == "" {
 		return nil
 	}
 	return []Part{Text(s)}

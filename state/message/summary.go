@@ -251,7 +251,8 @@ func (s Summarizer) Compact(ctx context.Context, l *Log) (c Compaction, err erro
 		if err == nil {
 			err = sum.Apply(l)
 		}
-		if c.Failed = err; err == nil {
+		c.Failed = err
+		if err == nil {
 			c.Summary = &sum
 		}
 	}

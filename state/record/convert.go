@@ -86,11 +86,13 @@ func (t *Type) convertScalar(v any) (any, *TypeError) {
 	case bool:
 		ok = t.base == "bool"
 	case int64:
-		if ok = t.base == "int"; t.base == "number" {
+		ok = t.base == "int"
+		if t.base == "number" {
 			return float64(n), nil
 		}
 	case float64:
-		if ok = t.base == "number"; t.base == "int" && n == math.Trunc(n) && math.Abs(n) <= 1<<53 {
+		ok = t.base == "number"
+		if t.base == "int" && n == math.Trunc(n) && math.Abs(n) <= 1<<53 {
 			return int64(n), nil
 		}
 	}

@@ -161,7 +161,8 @@ func missed(t testing.TB, w World) {
 	next, n := uint64(0), 0
 	for e, err := range w.Other.Follow(t.Context(), "a", 2) {
 		if errors.As(err, &gap) {
-			if next = gap.From + gap.Count; n > 0 || gap.From != 3 || gap.Count == 0 {
+			next = gap.From + gap.Count
+			if n > 0 || gap.From != 3 || gap.Count == 0 {
 				t.Errorf("rule: the MissedError comes first, from the position on\n got: %v after %d events", gap, n)
 			}
 			continue
@@ -268,7 +269,8 @@ func names(t testing.TB, w World) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // a bus that takes the name waits for events
 		rounds := 0
 		for _, err := range w.Bus.Follow(ctx, name, 0) {
-			if rounds++; !errors.Is(err, topic.ErrName) {
+			rounds++
+			if !errors.Is(err, topic.ErrName) {
 				t.Errorf("follow a name of %d bytes: got %v, want ErrName", len(name), err)
 				break
 			}
