@@ -20,7 +20,7 @@ type attempt struct {
 	within  time.Duration // the time of an attempt of the node that the Send gave; 0 is that of the node
 	failure *NodeError    // what the handler is given; nil while the node itself runs
 
-	fenced   atomic.Bool        // its time has ended: what it does does not count
+	givenUp  atomic.Bool        // its time has ended, so what it does does not count
 	activity *schedule.Activity // its signs of life; nil unless the node or its handler has a Policy.Idle
 }
 
@@ -62,8 +62,7 @@ func endOf(res schedule.Result, err error) error {
 	return &own
 }
 
-// attempt runs the job of task i once. leave is called when the function has returned, so that
-// another attempt may begin under a Policy.Parallel or a Limit; it may be nil.
+// attempt runs the job of task i once, when its Policy.Parallel and its Limit let it begin.
 func (s *superstep) attempt(i int) error {
 	t := s.tasks[i]
 	leave, err := s.passGates(t)
@@ -82,13 +81,14 @@ func (s *superstep) attempt(i int) error {
 }
 
 // timed runs the job of task i within its limits. What it did after its own time had ended, and not
-// the run's, does not count.
+// the run's, does not count. leave lets another attempt begin under a Policy.Parallel or a Limit. It
+// is called when the function has returned; it may be nil.
 func (s *superstep) timed(i int, leave func()) error {
 	t := s.tasks[i]
 	defer s.transferPermit(i)()
 	t.alive()
 	bound := schedule.Bound{Limit: t.limit(), Idle: t.job.idle, Activity: t.activity, Grace: s.run.lateGrace(),
-		Cause: t.outOfTime, Ended: t.fenced.Store}
+		Cause: t.outOfTime, Ended: t.givenUp.Store}
 	var err error
 	res := bound.Run(t, func(ctx context.Context) {
 		if leave != nil {
@@ -101,7 +101,7 @@ func (s *superstep) timed(i int, leave func()) error {
 		s.tasks[i].consequence = !res.Expired
 		return endOf(res, ErrAbandoned)
 	}
-	t.fenced.Store(false)
+	t.givenUp.Store(false) // the function has returned, so nothing of it is late any more
 	end := endOf(res, err)
 	if res.Expired && end != nil {
 		t.consequence = false // its own time ended before the run

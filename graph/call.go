@@ -217,7 +217,7 @@ func (d *durable) perform(ctx context.Context, fn func(context.Context) (any, er
 			return nil, err
 		}
 		d.emit(ctx, Retrying, n, err, nil)
-		if !d.pause(ctx, wait) {
+		if !d.waitToRetry(ctx, wait) {
 			return nil, err
 		}
 	}
@@ -248,8 +248,8 @@ func (d *durable) again(n int, err error, elapsed time.Duration) (time.Duration,
 	return d.policy.Retry.again(n, err, elapsed, random)
 }
 
-// pause waits before the next attempt; false means that ctx has ended.
-func (d *durable) pause(ctx context.Context, wait time.Duration) bool {
+// waitToRetry waits before the next attempt; false means that ctx has ended.
+func (d *durable) waitToRetry(ctx context.Context, wait time.Duration) bool {
 	if d.up != nil {
 		d.up.task.addWaits(1)
 		defer d.up.task.addWaits(-1)

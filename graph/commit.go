@@ -70,7 +70,7 @@ func (c *committer) newJournal(chain *checkpoint.Chain) *journal.Journal {
 
 // allowed returns ErrAbandoned if the run was given up. Such a run writes nothing.
 func (c *committer) allowed() error {
-	if c.run.isFenced() {
+	if c.run.isGivenUp() {
 		return ErrAbandoned
 	}
 	return nil
@@ -129,7 +129,7 @@ func (c committed) Restate() error {
 // commit passes the result of a step to the journal.
 func (c *committer) commit(source checkpoint.Source) error {
 	r := c.run
-	r.tries = 0
+	r.invalid = 0
 	if c.journal == nil {
 		return c.fits()
 	}
@@ -207,7 +207,7 @@ func (c *committer) invalidate(cause error) error {
 	if c.journal == nil {
 		return cause
 	}
-	data, err := json.Marshal(invalidation{message(cause), c.run.tries + 1, c.run.driven.runID()})
+	data, err := json.Marshal(invalidation{message(cause), c.run.invalid + 1, c.run.driven.runID()})
 	if err == nil {
 		err = c.journal.Put([]checkpoint.Entry{{Slot: slotInvalid, Data: data}})
 	}

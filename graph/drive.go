@@ -5,12 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"slices"
 	"time"
 
-	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/journal"
 )
 
@@ -18,9 +16,10 @@ import (
 func (r *run) set(p *program, ctx context.Context, s *session, q *request) {
 	r.program, r.session, r.req, r.opts = p, s, q, &s.opts
 	r.life.parent, r.ctx = ctx, &r.life
-	r.superstep.run, r.committer.run, r.tasks, r.outs, r.changed = r, r, r.inlineStorage.tasks[:0], r.inlineStorage.outs[:0], r.few[:0]
+	r.superstep.run, r.committer.run = r, r
+	r.tasks, r.outs = r.inlineStorage.tasks[:0], r.inlineStorage.outs[:0]
 	fields := len(p.schema.Fields())
-	r.changed = slices.Grow(r.changed, fields)[:fields]
+	r.changed = slices.Grow(r.few[:0], fields)[:fields]
 }
 
 // bounded reports whether something may have to give the run up: then it has a goroutine of its
@@ -133,79 +132,6 @@ func (r *run) begin() error {
 		return r.driven.call.serve()
 	}
 	return ErrNotCompiled
-}
-
-// open opens the thread with which the run goes on, and takes over its record.
-func (r *run) open() error {
-	if err := r.opts.check(r.program, r.inside != nil); err != nil {
-		return err
-	}
-	if r.cfg.Store == nil {
-		r.state, r.origin = r.schema.New(), cmp.Or(r.origin, r.session.originID())
-		return nil
-	}
-	if r.inside == nil { // a subgraph has the lease of its root
-		if err := r.session.acquireLease(); err != nil {
-			return err
-		}
-	}
-	o := newOpener(r)
-	chain, err := o.chain()
-	if err != nil {
-		return fmt.Errorf("graph %q: %w", r.name, err)
-	}
-	r.journal, r.next.forks, r.next.rewind = r.newJournal(chain), o.forks, cmp.Or(o.rewind, r.next.rewind)
-	if err := r.unmoved(); err != nil {
-		return err
-	}
-	if r.inside == nil && r.ns() == "" && !r.req.replays() && chain.Record != nil {
-		if err := recordAnnounced(r.thread(), r.deciderIn(chain)); err != nil {
-			return fmt.Errorf("graph %q: %w", r.name, err)
-		}
-	}
-	r.state = chain.State
-	if chain.Record != nil {
-		if err := r.goOnFrom(chain); err != nil {
-			return err
-		}
-	}
-	r.origin = cmp.Or(r.origin, r.session.originID())
-	return nil
-}
-
-// unmoved checks that the newest commit is the one that the caller has seen.
-func (r *run) unmoved() error {
-	if r.opts.If == nil || r.inside != nil || r.driven.madeHead() {
-		return nil
-	}
-	if newest := r.journal.Chain.Head(); newest != *r.opts.If {
-		return fmt.Errorf("%w: the newest commit of thread %q is %d, not %d", ErrMoved, r.opts.Thread, newest, *r.opts.If)
-	}
-	return nil
-}
-
-// goOnFrom takes over the record of the commit at which a chain was opened.
-func (r *run) goOnFrom(chain *checkpoint.Chain) error {
-	rec := chain.Record
-	r.progress = progress{origin: rec.Origin, branch: rec.Branch, turn: rec.Turn, step: rec.Step, done: rec.Step,
-		inputHash: rec.Input, taken: rec.Taken, labels: rec.Metadata}
-	r.questions.answered, r.next.rewind = rec.Answered, cmp.Or(r.next.rewind, rec.Rewind)
-	if (chain.Branches() || r.next.forks) && !r.req.replays() {
-		r.branch = chain.Head() + 1
-	}
-	if !chain.Branches() || r.inside != nil {
-		return nil
-	}
-	// The inputs that the newest commit has taken stay taken, and its questions are closed.
-	newest, pending, err := r.thread().newest(r.ns())
-	if err == nil {
-		err = r.closeOpen(newest.Seq, newest.rec, pending, nil)
-	}
-	if err != nil {
-		return r.fail(err)
-	}
-	r.taken = newest.rec.Taken
-	return nil
 }
 
 // nextInput begins a turn with the input that has waited longest, if there is one.

@@ -32,7 +32,7 @@ func (c taskCall) serve() error {
 	return s.restoreStep()
 }
 
-// makeTasks makes the one task of the call.
+// makeTasks makes the one task of the call. It counts the step as prepare does.
 func (c taskCall) makeTasks(rec *checkpoint.Record) error {
 	c.step++
 	c.run.steps++

@@ -47,6 +47,8 @@ func (s *superstep) executeMany() {
 	if s.pool == nil {
 		s.pool = schedule.NewPool(s.permit.Permits())
 	}
+	// Only a store, readers and the tasks around a subgraph need to know of a task before the step
+	// has ended.
 	var collect func(ended []int, left int)
 	if s.run.journal != nil || s.run.session.events != nil || s.run.inside != nil {
 		collect = s.collectEnded
@@ -58,7 +60,8 @@ func (s *superstep) executeMany() {
 
 // collectEnded takes in tasks that have ended, by their places in s.todo. What has finished while
 // others still run is stored at once, so that a crash does not lose it; with Exit it is stored when
-// the run ends or pauses. It is reported afterwards: a result that cannot be stored is a failure.
+// the run ends or pauses. Readers learn of the end of a task after it is stored, because a result
+// that cannot be stored is a failure.
 func (s *superstep) collectEnded(ended []int, left int) {
 	for n, place := range ended {
 		ended[n] = s.todo[place]
@@ -144,7 +147,7 @@ func (s *superstep) performFully(i int) {
 	if cache != nil && cache.recall(t) {
 		return
 	}
-	s.try(i)
+	s.runJob(i)
 	if t = s.tasks[i]; t.err != nil {
 		s.handleFailure(i)
 	} else if cache != nil {
@@ -163,12 +166,12 @@ func (s *superstep) handleFailure(i int) {
 		return
 	}
 	if t.err = t.toHandler(t.err); t.err == nil {
-		s.try(i)
+		s.runJob(i)
 	}
 }
 
-// try runs the job of task i until an attempt succeeds or asks, or none is left.
-func (s *superstep) try(i int) {
+// runJob runs the job of task i until an attempt succeeds or asks, or none is left.
+func (s *superstep) runJob(i int) {
 	t := s.tasks[i]
 	var began time.Time
 	if t.job.budgeted {
@@ -186,28 +189,27 @@ func (s *superstep) try(i int) {
 
 // more looks at how an attempt of t ended, and reports whether another follows.
 func (s *superstep) more(t *task, err error, began time.Time) bool {
-	finished := err == nil && len(t.open) == 0
-	if finished && !t.called().hasUnsaved() {
-		return false
+	if err == nil && len(t.open) == 0 {
+		return false // it has finished
 	}
-	if t.called().hasUnsaved() && !finished {
+	if t.called().hasUnsaved() {
 		err = errors.Join(err, t.called().save())
 	}
-	if finished || len(t.open) > 0 && (err == nil || errors.Is(err, ErrInterrupted)) {
-		return false
+	if len(t.open) > 0 && (err == nil || errors.Is(err, ErrInterrupted)) {
+		return false // it asks
 	}
 	t.open = nil
 	t.err = t.failed(err)
-	if t.consequence || !s.pause(t, err, began) {
+	if t.consequence || !s.waitToRetry(t, err, began) {
 		return false
 	}
 	t.again()
 	return true
 }
 
-// pause waits before the next attempt of t, which failed with err; false means that
-// there is none.
-func (s *superstep) pause(t *task, err error, began time.Time) bool {
+// waitToRetry waits before the next attempt of t, which failed with err; false means that there is
+// none.
+func (s *superstep) waitToRetry(t *task, err error, began time.Time) bool {
 	var elapsed time.Duration
 	if t.job.budgeted {
 		elapsed = time.Since(began)
@@ -237,7 +239,7 @@ func (s *superstep) pause(t *task, err error, began time.Time) bool {
 // replace gives up task i, whose node still runs, and puts a new one in its place.
 func (s *superstep) replace(i int) {
 	old := s.tasks[i]
-	old.fenced.Store(true)
+	old.givenUp.Store(true)
 	s.run.session.gaveUp.Store(true)
 	t := s.furnish(new(task), s.run.schema.Blank()) // this is a worker
 	t.begin(old.node, old.index, old.payload)

@@ -76,22 +76,22 @@ func EmitMessage(ctx context.Context, tok Token) error {
 		t.alive()
 		return nil
 	case t.run.session.events != nil:
-		tok.Index, tok.Streamed = t.run.session.events.tokens.next(tok.ID, tryOf(t)), false
+		tok.Index, tok.Streamed = t.run.session.events.tokens.next(tok.ID, restartOf(t)), false
 	}
 	return t.emit(ctx, Event{Mode: Messages, Token: tok})
 }
 
-// try identifies one attempt of a task.
-type try struct {
+// restart identifies one of the times that the node of a task runs.
+type restart struct {
 	task string
 	n    int
 }
 
-func tryOf(t *task) try {
+func restartOf(t *task) restart {
 	s := t.scope()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return try{t.id(), s.restarts}
+	return restart{t.id(), s.restarts}
 }
 
 // tokenCounts numbers the tokens of messages.
@@ -102,13 +102,13 @@ type tokenCounts struct {
 
 // tokenCount is how many tokens of a message were sent, and by what.
 type tokenCount struct {
-	by   try
+	by   restart
 	next int
 }
 
 // next returns the index of the next token of a message. Tokens that no reader takes
 // count, so that a reader that joins in the middle of a message notices.
-func (c *tokenCounts) next(id string, by try) int {
+func (c *tokenCounts) next(id string, by restart) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.messages == nil {

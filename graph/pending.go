@@ -10,7 +10,9 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// The slots of pending writes, which belong to a task or to no task.
+// The slots of pending writes, which belong to a task or to no task. More of them are slotMemo and
+// slotInvalid (storednames.go), slotPast (rewound.go), slotEdit (editsubgraph.go) and slotRun
+// (drivenpending.go).
 const (
 	slotResult  = "result"   // the result of a finished task
 	slotLast    = "last"     // the last end of an unfinished task: open questions or a failure
@@ -141,7 +143,7 @@ func (p pending) invalidation() (v invalidation, err error) {
 	if data == nil {
 		return v, nil
 	}
-	if json.Unmarshal(data, &v.Message) == nil { // written before tries were counted
+	if json.Unmarshal(data, &v.Message) == nil { // written before invalidations were counted
 		v.Try = 1
 		return v, nil
 	}
@@ -151,9 +153,9 @@ func (p pending) invalidation() (v invalidation, err error) {
 	return v, nil
 }
 
-// dropInvalid removes invalid results, and returns the number of the try. A task with an invalid
+// dropInvalid removes invalid results, and returns how often results were invalidated. A task with an invalid
 // result had finished, so its earlier questions are closed.
-func (p pending) dropInvalid() (try int, err error) {
+func (p pending) dropInvalid() (invalidations int, err error) {
 	v, err := p.invalidation()
 	if err != nil || v.Try == 0 {
 		return 0, err
@@ -170,13 +172,13 @@ func (p pending) dropInvalid() (try int, err error) {
 	return v.Try, nil
 }
 
-// dropAsked closes the questions that a task asked before a try. The times at which they expire
-// stay.
-func dropAsked(slots map[string][]byte, try int) error {
+// dropAsked closes the questions that a task asked before an invalidation. The times at which they
+// expire stay.
+func dropAsked(slots map[string][]byte, invalidation int) error {
 	last, err := readLast(slots)
-	if err != nil || len(last.Open) == 0 || last.Try >= try {
+	if err != nil || len(last.Open) == 0 || last.Try >= invalidation {
 		return err
 	}
-	slots[slotLast], err = json.Marshal(unfinished{Timed: append(last.Open, last.Timed...), Try: try})
+	slots[slotLast], err = json.Marshal(unfinished{Timed: append(last.Open, last.Timed...), Try: invalidation})
 	return err
 }

@@ -156,8 +156,9 @@ func (t *trace) add(entries []checkpoint.Entry) {
 	}
 }
 
-// of returns the trace for the step of a commit of the root. Two branches may have given the same
-// question two answers, and has two results in one place: the step has its own.
+// of returns the trace for the step of a commit of the root. Two branches may have
+// different answers to one question, and different results of one call: the step has those of its
+// own branch.
 func (t *trace) of(seq uint64) *trace {
 	own := t.root[seq]
 	if !slices.ContainsFunc(own, func(e checkpoint.Entry) bool { return !bytes.Equal(t.results[e.Task+e.Slot], e.Data) }) {
@@ -193,7 +194,7 @@ func readTrace(ctx context.Context, store checkpoint.Store, thread string) (*tra
 	return t, nil
 }
 
-// followsTurn reports whether the commit before was is one of the same turn.
+// followsTurn reports whether the commit before the commit was belongs to the same turn.
 func followsTurn(ctx context.Context, store checkpoint.Store, was CommitInfo) (bool, error) {
 	from := was.parent()
 	if from == 0 {

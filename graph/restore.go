@@ -74,7 +74,7 @@ func (s *restorer) read() (err error) {
 	if s.asked, err = s.pending.open(s.rec); err != nil {
 		return err
 	}
-	if s.tries, err = s.pending.dropInvalid(); err != nil {
+	if s.invalid, err = s.pending.dropInvalid(); err != nil {
 		return err
 	}
 	s.questions.add(s.pending.given)
@@ -166,6 +166,6 @@ func (s *restorer) fork() error {
 			return err
 		}
 	}
-	s.tries, s.next.source, s.next.ran = 0, checkpoint.Fork, nil
+	s.invalid, s.next.source, s.next.ran = 0, checkpoint.Fork, nil
 	return s.journal.CommitNow(past...)
 }

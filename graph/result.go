@@ -45,7 +45,7 @@ type result struct {
 	// Diverted is true when a handler went elsewhere than the node leads.
 	Diverted bool           `json:"diverted,omitempty"`
 	Up       *parentCommand `json:"up,omitempty"` // to the parent
-	// Try is which try of its step it comes from; see invalidation.
+	// Try counts the invalidations of the step before this result; see invalidation.
 	Try int `json:"try,omitempty"`
 }
 
@@ -240,20 +240,23 @@ func (t *task) entries() ([]checkpoint.Entry, error) {
 		e := t.placed(t.err)
 		errors.As(t.err, &e)
 		f := e.Failure()
-		u = unfinished{Failure: &f, Open: t.waiting(), Timed: timed, Try: t.run.tries}
+		u = unfinished{Failure: &f, Open: t.waiting(), Timed: timed, Try: t.run.invalid}
 	case len(t.open) > 0:
-		u = unfinished{Open: t.open, Tried: tried, Try: t.run.tries}
+		u = unfinished{Open: t.open, Tried: tried, Try: t.run.invalid}
 	default:
 		res, err := t.result()
 		if err != nil {
 			return nil, t.fail(fmt.Errorf("its result cannot be stored: %w", err))
 		}
-		res.Try = t.run.tries
+		res.Try = t.run.invalid
 		data, err := json.Marshal(res)
 		if err != nil {
 			return nil, t.fail(err)
 		}
-		return []checkpoint.Entry{{Task: t.id(), Slot: slotResult, Keep: t.run.tries == 0, Data: data}}, nil
+		// Of two processes that run the task, the first to store a result wins. One that replaces
+		// an invalid result must not lose.
+		first := t.run.invalid == 0
+		return []checkpoint.Entry{{Task: t.id(), Slot: slotResult, Keep: first, Data: data}}, nil
 	}
 	t.verdict(&u)
 	data, err := json.Marshal(u)

@@ -28,7 +28,7 @@ type run struct {
 	superstep
 	goal    goal
 	paused  pause
-	fenced  atomic.Bool // the run was given up: it must not write any more
+	givenUp atomic.Bool // it must not write any more
 	running *running    // the tasks whose nodes run, also in subgraphs; nil if none can be given up
 	nested
 	lastChild atomic.Pointer[childProgram] // what childProgram returned last
@@ -43,7 +43,7 @@ type progress struct {
 	branch     uint64 // the commit that began the branch
 	turn, step int    // step is the current step, or the last one between two steps
 	done       int    // the last step that ended
-	tries      int    // how often the results of the restored step could not be folded
+	invalid    int    // how often the results of the restored step could not be folded
 	steps      int    // supersteps of this call
 	front      step.Frontier
 	inputHash  string            // of the turn's input
@@ -64,8 +64,8 @@ const (
 // runs reports whether there are steps to run.
 func (g goal) runs() bool { return g == runTurn || g == runTurns }
 
-// runSteps runs supersteps until no task is due, a question is open, or the run fails. When it
-// returns, everything that Resume needs is stored.
+// runSteps runs supersteps until no task is due, a question is open, or the run fails. What Resume
+// needs is stored when it returns, or by the flush that follows in serveRequest.
 func (r *run) runSteps() (Status, error) {
 	for {
 		if status, err := r.plan(); status != planned {
@@ -280,9 +280,9 @@ func (r *run) because(err error) error {
 	return fmt.Errorf("%w: %w", cause, err)
 }
 
-// isFenced reports whether the run, or a run that contains it, was given up.
-func (r *run) isFenced() bool {
-	return r.fenced.Load() || r.inside != nil && r.inside.isFenced()
+// isGivenUp reports whether the run, or a run that contains it, was given up.
+func (r *run) isGivenUp() bool {
+	return r.givenUp.Load() || r.inside != nil && r.inside.isGivenUp()
 }
 
 // cancelled returns why the run's context ended.

@@ -122,7 +122,7 @@ func (l *running) any(r *run) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for t := l.first; t != nil; t = t.next {
-		if t.phase.Load() != phaseIdle && t.children == 0 && isIn(t, r) && !t.isFenced() {
+		if t.phase.Load() != phaseIdle && t.children == 0 && isIn(t, r) && !t.isGivenUp() {
 			return true
 		}
 	}
@@ -135,7 +135,7 @@ func (l *running) any(r *run) bool {
 func (l *running) in(r *run) (all []*task) {
 	waits := map[*task]bool{}
 	for t := l.first; t != nil; t = t.next {
-		if isIn(t, r) && !t.isFenced() && t.phase.CompareAndSwap(phaseRunning, phaseRead) {
+		if isIn(t, r) && !t.isGivenUp() && t.phase.CompareAndSwap(phaseRunning, phaseRead) {
 			all = append(all, t)
 			for up := t.run.inside; up != nil; up = up.run.inside {
 				waits[up] = true

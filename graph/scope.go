@@ -114,7 +114,7 @@ func (s *scope) reserve(key string) (n, place int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.task.isFenced():
+	case s.task.isGivenUp():
 		return 0, 0, ErrTimeout
 	case s.over:
 		return 0, 0, errOver

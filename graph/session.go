@@ -162,12 +162,14 @@ func (s *session) wait() (outcome, error) {
 // and then gives it up.
 func (s *session) giveUpLate() {
 	r := &s.root
+	// The tasks and subgraphs inside have the grace alone, so that they are given up first and say
+	// what did not return.
 	bound := schedule.Bound{Grace: r.lateGrace() + r.lateGrace()/4, Extend: r.extension}
 	if bound.Await(r.ctx, s.finished) != schedule.GivenUp {
 		return
 	}
 	err := r.running.abandoned(r)
-	r.fenced.Store(true)
+	r.givenUp.Store(true)
 	_ = s.releaseLease()
 	s.finish(outcome{status: Failed, id: s.id}, err)
 }

@@ -123,13 +123,14 @@ func stateIn[S any](o outcome) (s S) {
 
 // visit is one call of a graph from a task of another, with the run that serves it.
 type visit struct {
-	p        *program
-	up       *scope
-	n, place int    // which subgraph of its scope it is; the place of its questions
-	from     origin // where it goes on from, if its task goes back
-	request  request
-	permit   schedule.Permit
-	run      run
+	p       *program
+	up      *scope
+	n       int    // which subgraph of its scope it is, from 1
+	place   int    // of its questions among those of its scope
+	from    origin // where it goes on from, if its task goes back
+	request request
+	permit  schedule.Permit
+	run     run
 }
 
 // newVisit begins a call of p in the scope of ctx. It has its identity from now on.
@@ -354,7 +355,7 @@ func runChild(r *run) (outcome, error) {
 	res := bound.Run(r.ctx, func(context.Context) { out, err = r.runToEnd() })
 	if res.Ending == schedule.GivenUp {
 		given := r.running.abandoned(r)
-		r.fenced.Store(true)
+		r.givenUp.Store(true)
 		r.session.gaveUp.Store(true)
 		return outcome{status: Failed, id: r.session.id}, given
 	}

@@ -181,7 +181,7 @@ func (s *superstep) failure() error {
 		}
 	}
 	if s.keepErr != nil {
-		return nil // assess adds it
+		return nil // the step failed because of keepErr, which keepAll returns to assess
 	}
 	return consequence
 }

@@ -22,8 +22,8 @@ import (
 //
 // Only the goroutine that runs the node touches a task while it runs, except for what mu guards:
 // the attempt, the id and the label. The id is that of the place at which the task began, also when
-// it is asked for after the run has gone on. A task whose node did not return is fenced and given
-// up: a new one takes its place, so late writes land nowhere.
+// it is asked for after the run has gone on. A task whose node did not return is given up: a
+// new one takes its place, so late writes land nowhere.
 type task struct {
 	context.Context // the run's
 
@@ -210,8 +210,8 @@ func (t *task) again() {
 	t.reset()
 }
 
-// isFenced reports whether the task, or the run that it is part of, was given up.
-func (t *task) isFenced() bool { return t.fenced.Load() || t.run.isFenced() }
+// isGivenUp reports whether the task, or the run that it is part of, was given up.
+func (t *task) isGivenUp() bool { return t.givenUp.Load() || t.run.isGivenUp() }
 
 // root returns the task of the graph at the root that t runs in: t itself, or one around it.
 func (t *task) root() *task {
@@ -269,7 +269,7 @@ func (t *task) emit(ctx context.Context, ev Event) error {
 	case t.run.session.events == nil:
 		t.alive()
 		return nil
-	case t.isFenced():
+	case t.isGivenUp():
 		return ErrTimeout
 	case !t.run.session.events.wants(t.run, ev.Mode):
 		t.alive()

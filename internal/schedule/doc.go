@@ -15,7 +15,7 @@
 //	b := schedule.Bound{Limit: time.Minute, Grace: time.Second}
 //	b.Cause = func(e schedule.Expiry) error {
 //		return fmt.Errorf("out of time after %v", e.Elapsed)
-//	}}
+//	}
 //	var page string
 //	res := b.Run(ctx, func(ctx context.Context) { page = load(ctx) })
 //	if res.Ending == schedule.GivenUp {

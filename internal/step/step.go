@@ -69,9 +69,7 @@ func (p *Program) Begin(f *Frontier) {
 	for _, n := range p.Start {
 		p.trigger(f, n)
 	}
-	if len(f.Due) != 1 {
-		f.settle()
-	}
+	f.settle()
 }
 
 // Advance replaces f by what is due after a superstep with these outcomes, which
@@ -133,9 +131,7 @@ func (p *Program) follow(f *Frontier, done []*Outcome) {
 	if len(p.Joins) > 0 {
 		p.fireFull(f, done)
 	}
-	if len(f.Due) != 1 {
-		f.settle()
-	}
+	f.settle()
 }
 
 // goOn adds what a Command made due.
@@ -242,8 +238,11 @@ func (p *Program) fireFull(f *Frontier, done []*Outcome) {
 }
 
 // settle puts the due nodes in canonical order, and releases the deferred ones if
-// there is nothing else to do. With one due node there is nothing to settle.
+// there is nothing else to do.
 func (f *Frontier) settle() {
+	if len(f.Due) == 1 {
+		return // as in a chain
+	}
 	if f.Empty() && len(f.Waiting) > 0 {
 		f.Due = append(f.Due, f.Waiting...)
 		f.Waiting = f.Waiting[:0]
