@@ -81,8 +81,8 @@ func (s *superstep) attempt(i int) error {
 }
 
 // timed runs the job of task i within its limits. What it did after its own time had ended, and not
-// the run's, does not count. leave lets another attempt begin under a Policy.Parallel or a Limit. It
-// is called when the function has returned; it may be nil.
+// the run's, does not count. leave lets another attempt begin under a Policy.Parallel or a Limit.
+// It is called when the function has returned; it may be nil.
 func (s *superstep) timed(i int, leave func()) error {
 	t := s.tasks[i]
 	defer s.transferPermit(i)()

@@ -101,8 +101,8 @@
 // to use files after it. A test of internal/readorder holds this: each file is listed once, and
 // under 15 % of the references between files run upwards. Four internal packages do what needs no
 // graph: step decides what is due, schedule runs attempts under bounds, journal keeps a thread in
-// its store, stream serves the readers. The repository's docs/architecture.md follows a step through
-// all of them, and names the function that enforces each law.
+// its store, stream serves the readers. The repository's docs/architecture.md follows a step
+// through all of them, and names the function that enforces each law.
 //
 //  1. What a caller does with a graph: run it, drive it from outside, change a thread, replay
 //     it, read it, draw it: doc.go driver.go untyped.go handle.go edit.go edittasks.go replay.go
@@ -114,8 +114,8 @@
 //  3. The coordinator: a call is one session of runs; a run serves its request,
 //     plans a step, executes it and commits it: drive.go open.go driventask.go execute.go child.go
 //     driven.go turn.go restore.go drivenpending.go session.go.
-//  4. What the coordinator needs: events, attempts, results, branches, subgraphs, pauses, edits that
-//     go back, storage: approve.go ask.go queue.go reader.go eventjson.go event.go message.go
+//  4. What the coordinator needs: events, attempts, results, branches, subgraphs, pauses, edits
+//     that go back, storage: approve.go ask.go queue.go reader.go eventjson.go event.go message.go
 //     attempt.go routing.go parent.go result.go memo.go commit.go subgraphs.go fold.go pause.go
 //     decider.go rewind.go rewound.go lineage.go lease.go durability.go scope.go.
 //  5. The state of a run, a step and a task, and what is stored of it: superstep.go task.go

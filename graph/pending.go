@@ -153,8 +153,8 @@ func (p pending) invalidation() (v invalidation, err error) {
 	return v, nil
 }
 
-// dropInvalid removes invalid results, and returns how often results were invalidated. A task with an invalid
-// result had finished, so its earlier questions are closed.
+// dropInvalid removes invalid results, and returns how often results were invalidated. A task with
+// an invalid result had finished, so its earlier questions are closed.
 func (p pending) dropInvalid() (invalidations int, err error) {
 	v, err := p.invalidation()
 	if err != nil || v.Try == 0 {
