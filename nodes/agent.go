@@ -97,9 +97,7 @@ func (a *Agent) checkTools() error {
 	return errors.Join(errs...)
 }
 
-func hasTool(set *tool.Set, name string) bool {
-	return set != nil && slices.Contains(set.Names(), name)
-}
+func hasTool(set *tool.Set, name string) bool { return set.Has(name) }
 
 func noTool(set *tool.Set, name string) error {
 	if set == nil || len(set.Names()) == 0 {

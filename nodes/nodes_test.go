@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/weftrun/weft/capabilities/tool/mcp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,11 +17,15 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/internal/mcptest"
 	"github.com/weftrun/weft/internal/subprocess"
 	"github.com/weftrun/weft/nodes"
 )
 
 func TestMain(m *testing.M) {
+	if mcptest.Serve() {
+		return
+	}
 	closing := closesIdle{m}
 	goleak.VerifyTestMain(closing, goleak.IgnoreAnyFunction("github.com/weftrun/weft/internal/subprocess.startAll"))
 }
@@ -31,6 +36,7 @@ type closesIdle struct{ *testing.M }
 func (c closesIdle) Run() int {
 	code := c.M.Run()
 	subprocess.CloseIdle()
+	mcp.CloseIdle()
 	return code
 }
 

@@ -126,14 +126,24 @@ func (p Program) allModels() (map[string]model.Model, error) {
 // tools returns the tools of the program and of the file.
 func (p Program) tools() (*tool.Set, error) {
 	var all []tool.Tool
+	var sources []tool.Source
 	for _, name := range p.declared.Names(toolsName) {
 		v, _, err := p.declared.Open(toolsName, name)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, v.(tool.Tool))
+		switch v := v.(type) {
+		case tool.Source:
+			sources = append(sources, v)
+		case tool.Tool:
+			all = append(all, v)
+		}
 	}
-	return p.Tools.With(all...)
+	set, err := p.Tools.With(all...)
+	if err != nil || len(sources) == 0 {
+		return set, err
+	}
+	return set.WithSources(sources...), nil
 }
 
 // pick returns the value that a file names; without a name, the only one.

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/weftrun/weft/capabilities/tool"
@@ -25,7 +26,8 @@ const (
 // maxAnswer limits the answer of a tool of a file, in bytes.
 const maxAnswer = 1 << 20
 
-// ToolEntry is an entry of the section tools of a file: an HTTP endpoint, or another workflow.
+// ToolEntry is an entry of the section tools of a file: an HTTP endpoint, another workflow, or the
+// tools of a server: see [MCPServer].
 //
 //	tools:
 //	  weather:
@@ -52,10 +54,15 @@ type ToolEntry struct {
 	// Workflow is the path of a workflow, whose input the arguments are and whose output is the
 	// result.
 	Workflow workflow.File `json:"workflow,omitzero"`
+	// MCP is a server whose tools the entry has.
+	MCP *MCPServer `json:"mcp,omitempty"`
 	// Approve requires that a person approves each call.
 	Approve bool `json:"approve,omitempty"`
 	// Timeout limits a call; by default 1m.
 	Timeout Duration `json:"timeout,omitempty"`
+
+	once   sync.Once
+	server *declaredServer // of MCP
 }
 
 // HTTPTool is the endpoint of a tool. The fields of Path, Query and JSON are the arguments.
@@ -82,6 +89,7 @@ func (p Program) toolsSection() workflow.Section {
 			"description": "what the tool does, for the model; by default the description of the workflow",
 			"http":        "the endpoint: method, url, the arguments in path, query and json, headers, allow_private",
 			"workflow":    "the path of a workflow, whose input the arguments are",
+			"mcp":         "a server of the Model Context Protocol: command and env, or url, headers and allow_private; tools, by default all",
 			"approve":     "whether a person must approve each call",
 			"timeout":     "the longest duration of a call, such as 30s; by default 1m",
 		},
@@ -94,9 +102,19 @@ func (p Program) toolsSection() workflow.Section {
 
 // Check refuses an entry that is not one tool, and arguments without a place.
 func (t *ToolEntry) Check(func(string) bool) error {
+	given := 0
+	for _, has := range []bool{t.HTTP != nil, !t.Workflow.IsZero(), t.MCP != nil} {
+		if has {
+			given++
+		}
+	}
 	switch {
-	case (t.HTTP == nil) == t.Workflow.IsZero():
-		return &refusal{"a tool has either http or workflow"}
+	case given != 1:
+		return &refusal{"a tool has either http, workflow or mcp"}
+	case t.MCP != nil && t.Description != "":
+		return &refusal{"the tools of mcp have descriptions of their own"}
+	case t.MCP != nil && t.Timeout >= 0:
+		return t.MCP.check()
 	case t.Timeout < 0:
 		return &refusal{"timeout must not be negative"}
 	case t.HTTP != nil:
@@ -136,8 +154,12 @@ func (h *HTTPTool) check() error {
 	return nil
 }
 
-// Open returns the tool.
+// Open returns the tool, or a [tool.Source].
 func (t *ToolEntry) Open(name string, env workflow.Env) (any, error) {
+	if t.MCP != nil {
+		t.once.Do(func() { t.server = &declaredServer{ToolEntry: t, name: name, env: env} })
+		return t.server, nil
+	}
 	c := &declaredTool{ToolEntry: t, env: env, info: tool.Info{
 		Name: name, Description: t.Description, Timeout: time.Duration(t.Timeout), MaxResult: maxAnswer,
 	}}
@@ -162,6 +184,9 @@ func (t *ToolEntry) Open(name string, env workflow.Env) (any, error) {
 
 // CheckEnv reports secrets whose variables are not set.
 func (t *ToolEntry) CheckEnv(env workflow.Env) error {
+	if t.MCP != nil {
+		return t.MCP.checkEnv(env)
+	}
 	if t.HTTP == nil {
 		return nil
 	}

@@ -83,7 +83,8 @@ func Rejected(callID, feedback string) message.Result {
 // Answered returns a person's answer as the result of a call. An answer that does not match the
 // tool's schema is an error: ask again.
 func (s *Set) Answered(c message.Call, answer json.RawMessage) (message.Result, error) {
-	if err := fits(s.tools[c.Name].answer, answer); err != nil {
+	t, _ := s.find(c.Name)
+	if err := fits(t.answer, answer); err != nil {
 		return message.Result{}, fmt.Errorf("tool: the answer to %q does not fit: %w", c.Name, err)
 	}
 	var text string

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/message"
 )
@@ -85,11 +86,22 @@ func unusable(ctx context.Context, s *Set, c message.Call) string {
 }
 
 // Do runs one call, whatever its mode; the caller has asked the person if necessary. id is the ID
-// for the tool: see [Input]. Every failure is a result.
+// for the tool: see [Input]. Every failure is a result. A tool that asks a person itself fails: see
+// [Set.Try].
 func (s *Set) Do(ctx context.Context, c message.Call, id string, l Limits) message.Result {
+	r, err := s.Try(ctx, c, id, l)
+	if err != nil {
+		return message.Failed(c.ID, "it was not run to its end: it asks a person, which is not possible here")
+	}
+	return r
+}
+
+// Try is Do for a task of a graph. It returns [graph.ErrInterrupted] if the tool asks a person by
+// [graph.Ask]. The task returns that too, and calls Try again when there is an answer.
+func (s *Set) Try(ctx context.Context, c message.Call, id string, l Limits) (message.Result, error) {
 	info, args, err := s.Check(ctx, c)
 	if err != nil {
-		return message.Failed(c.ID, err.Error())
+		return message.Failed(c.ID, err.Error()), nil
 	}
 	l = l.or()
 	if info.Timeout > 0 {
@@ -98,11 +110,15 @@ func (s *Set) Do(ctx context.Context, c message.Call, id string, l Limits) messa
 	if info.MaxResult > 0 {
 		l.MaxResult = info.MaxResult
 	}
-	out, err := call(ctx, s.tools[c.Name].Tool, Input{ID: id, Arguments: args}, l)
-	if err != nil {
-		return message.Failed(c.ID, strings.ToValidUTF8(cut(err.Error(), l.MaxResult), "\uFFFD"))
+	t, _ := s.find(c.Name)
+	out, err := call(ctx, t.Tool, Input{ID: id, Arguments: args}, l)
+	switch {
+	case errors.Is(err, graph.ErrInterrupted):
+		return message.Result{}, graph.ErrInterrupted
+	case err != nil:
+		return message.Failed(c.ID, strings.ToValidUTF8(cut(err.Error(), l.MaxResult), "\uFFFD")), nil
 	}
-	return message.Result{CallID: c.ID, Content: bound(out, l.MaxResult)}
+	return message.Result{CallID: c.ID, Content: bound(out, l.MaxResult)}, nil
 }
 
 // outcome is the result or error of a call.

@@ -24,6 +24,7 @@ var errAnswer = errors.New("this must be answered by a person")
 type Set struct {
 	tools   map[string]checked
 	order   []string
+	sources []*loaded
 	enabled func(ctx context.Context, name string) (bool, error)
 }
 
@@ -64,6 +65,7 @@ func (s *Set) With(tools ...Tool) (*Set, error) {
 		all = append(all, s.tools[name].Tool)
 	}
 	more, err := NewSet(append(all, tools...)...)
+	more.sources = s.sources
 	more.enabled = s.enabled
 	return more, err
 }
@@ -109,15 +111,15 @@ func resolve(schema json.RawMessage) (*jsonschema.Resolved, error) {
 // Enable returns a set of the same tools. A tool may be used only if ask returns true at the time
 // of the call. An error of ask counts as false.
 func (s *Set) Enable(ask func(ctx context.Context, name string) (bool, error)) *Set {
-	return &Set{tools: s.tools, order: s.order, enabled: ask}
+	return &Set{tools: s.tools, order: s.order, sources: s.sources, enabled: ask}
 }
 
 // Only returns a set of the same tools, of which only those with these names may be used, and only
-// if they may be used in s.
+// if they may be used in s. The name of a source means all of its tools.
 func (s *Set) Only(names ...string) *Set {
 	before := s.enabled
 	return s.Enable(func(ctx context.Context, name string) (bool, error) {
-		if !slices.Contains(names, name) {
+		if l := s.source(name); !slices.Contains(names, name) && (l == nil || !slices.Contains(names, l.Name())) {
 			return false, nil
 		}
 		if before == nil {
@@ -142,20 +144,27 @@ func (s *Set) allowed(ctx context.Context, name string) error {
 	return nil
 }
 
-// Names returns the names of the tools, in the order in which they were given.
-func (s *Set) Names() []string { return slices.Clone(s.order) }
+// Names returns the names of the tools, in the order in which they were given, and then those of
+// the sources.
+func (s *Set) Names() []string {
+	all := slices.Clone(s.order)
+	for _, l := range s.sources {
+		all = append(all, l.Name())
+	}
+	return all
+}
 
-// Info returns the Info of a tool.
+// Info returns the Info of a tool. Those of sources are known after [Set.Load].
 func (s *Set) Info(name string) (Info, bool) {
-	c, ok := s.tools[name]
+	c, ok := s.find(name)
 	return c.info, ok
 }
 
-// Specs returns the enabled tools for a model.
+// Specs returns the enabled tools for a model. Those of sources are known after [Set.Load].
 func (s *Set) Specs(ctx context.Context) (specs []model.Tool) {
-	for _, name := range s.order {
+	for _, name := range s.known() {
 		if s.allowed(ctx, name) == nil {
-			i := s.tools[name].info
+			i, _ := s.Info(name)
 			specs = append(specs, model.Tool{Name: i.Name, Description: i.Description, Schema: i.Schema})
 		}
 	}
@@ -164,9 +173,14 @@ func (s *Set) Specs(ctx context.Context) (specs []model.Tool) {
 
 // Check returns the tool of a call and its arguments, or an error with a text for the model.
 func (s *Set) Check(ctx context.Context, c message.Call) (Info, json.RawMessage, error) {
-	t, ok := s.tools[c.Name]
+	if l := s.source(c.Name); l != nil {
+		if err := l.load(ctx); err != nil {
+			return Info{}, nil, err
+		}
+	}
+	t, ok := s.find(c.Name)
 	if !ok {
-		return Info{}, nil, fmt.Errorf("there is no tool %q; there are: %s", c.Name, strings.Join(s.order, ", "))
+		return Info{}, nil, fmt.Errorf("there is no tool %q; there are: %s", c.Name, strings.Join(s.known(), ", "))
 	}
 	if err := s.allowed(ctx, c.Name); err != nil {
 		return t.info, nil, err

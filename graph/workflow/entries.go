@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -47,6 +48,8 @@ type Entry interface {
 type Entries struct {
 	all  map[string]map[string]*entry // by section and name
 	env  Env
+
+	mu   sync.Mutex // guards used
 	used map[*entry]bool
 }
 
@@ -73,7 +76,9 @@ func (e *Entries) Open(section, name string) (v any, ok bool, err error) {
 	if !ok {
 		return nil, false, nil
 	}
+	e.mu.Lock()
 	e.used[one] = true
+	e.mu.Unlock()
 	v, err = one.Entry.Open(name, e.env)
 	return v, true, err
 }

@@ -54,6 +54,9 @@ type CallResult struct {
 
 // result runs a call once, or asks a person for its result.
 func (a *agent) result(ctx context.Context, c message.Call) (CallResult, error) {
+	if err := a.Tools.Load(ctx); err != nil {
+		return CallResult{}, err
+	}
 	need, ok := a.Tools.Needs(ctx, c)
 	switch {
 	case ok && need.Mode == tool.Answer:
@@ -91,7 +94,7 @@ func (a *agent) once(ctx context.Context, c message.Call) (message.Result, error
 // run runs a call, through Config.Around. The end of the run is not a result of the tool.
 func (a *agent) run(ctx context.Context, c message.Call) (message.Result, error) {
 	do := func(ctx context.Context, c message.Call) (message.Result, error) {
-		return a.Tools.Do(ctx, c, graph.ExecutionID(ctx), a.Limits), nil
+		return a.Tools.Try(ctx, c, graph.ExecutionID(ctx), a.Limits)
 	}
 	var r message.Result
 	var err error

@@ -102,6 +102,9 @@ func (a *agent) request(ctx context.Context, s *State) (model.Request, error) {
 	}
 	r.Messages = fit.Messages
 	if a.Tools != nil {
+		if err := a.Tools.Load(ctx); err != nil {
+			return r, err
+		}
 		r.Tools = a.Tools.Specs(ctx)
 	}
 	if a.Before != nil {

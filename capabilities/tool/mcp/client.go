@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -53,6 +54,30 @@ type Server struct {
 	Tools []string
 	// Permit reports whether a person must permit each call of a tool; nil permits all.
 	Permit func(name string, hints Hints) bool
+
+	// Idle ends a connection, and a program, that has had no request for so long; 0 is never. The
+	// next request connects again.
+	Idle time.Duration
+	// Ask asks a person what the server wants to know during a call. If it returns an error, the
+	// call is given up and returns that error. Calls of the server then run one at a time, because
+	// the protocol does not name the call that a question belongs to. nil lets the server ask
+	// nothing.
+	Ask func(ctx context.Context, q Question) (Reply, error)
+}
+
+// Question is what a server wants to know from a person.
+type Question struct {
+	Message string
+	// Schema is the JSON Schema of the answer, an object of plain values.
+	Schema json.RawMessage
+}
+
+// Reply is the answer to a Question.
+type Reply struct {
+	// Action is accept, decline, or cancel if there is no decision.
+	Action string
+	// Content is the answer, if Action is accept.
+	Content map[string]any
 }
 
 // Hints are what a server claims about a tool. They need not be true.
@@ -92,9 +117,13 @@ type Client struct {
 	server Server
 	sdk    *sdk.Client
 
+	asking asking
+
 	mu     sync.Mutex // held while the client connects
 	now    *session   // nil before the first request, and after the server has ended
 	closed bool
+	busy   int         // requests that run
+	idle   *time.Timer // nil before the first request has ended
 }
 
 // session is one life of a server.
@@ -109,16 +138,31 @@ func Open(ctx context.Context, s Server) (*Client, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	c := &Client{server: s, sdk: sdk.NewClient(
-		&sdk.Implementation{Name: "weft", Version: "1"},
-		&sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}},
-	)}
+	c := newClient(s)
 	ctx, cancel := context.WithTimeout(ctx, s.timeout())
 	defer cancel()
 	if _, err := c.session(ctx); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// New returns a client that connects when it is first used, or an [ErrConfig].
+func New(s Server) (*Client, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return newClient(s), nil
+}
+
+func newClient(s Server) *Client {
+	c := &Client{server: s}
+	options := &sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}}
+	if s.Ask != nil {
+		options.ElicitationHandler = c.elicit
+	}
+	c.sdk = sdk.NewClient(&sdk.Implementation{Name: "weft", Version: "1"}, options)
+	return c
 }
 
 func (s *Server) check() error {
@@ -129,6 +173,8 @@ func (s *Server) check() error {
 		return fmt.Errorf("%w: Command must name a program", ErrConfig)
 	case s.Timeout < 0:
 		return fmt.Errorf("%w: Timeout must not be negative (got %v)", ErrConfig, s.Timeout)
+	case s.Idle < 0:
+		return fmt.Errorf("%w: Idle must not be negative (got %v)", ErrConfig, s.Idle)
 	}
 	return nil
 }
@@ -156,6 +202,9 @@ func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
+	if c.idle != nil {
+		c.idle.Stop()
+	}
 	if c.now != nil {
 		c.now.close()
 		c.now = nil
@@ -292,6 +341,7 @@ func (s *session) close() {
 func do[R any](ctx context.Context, c *Client, request string, send func(context.Context, *session) (R, error)) (R, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.server.timeout(), fmt.Errorf("no answer within %v: %w", c.server.timeout(), context.DeadlineExceeded))
 	defer cancel()
+	defer c.use()()
 	var none R
 	for again := true; ; again = false {
 		s, err := c.session(ctx)

@@ -18,7 +18,9 @@
 //  1. Each request has a time limit, [Server].Timeout.
 //  2. The arguments of a call are checked by the schema of the server before they are sent.
 //  3. A call is sent at most once. If the server ends during a call, the result is a
-//     [*ServerError], since the server may have done the work. The next call connects again.
+//     [*ServerError], since the server may have done the work. The next call connects again. A
+//     call whose server asks a person by [Server].Ask is given up until there is an answer, and
+//     then sent again. So a server must ask before it does the work.
 //  4. A program gets only the environment that Server.Env lists, and ends with the client. On Linux
 //     it also ends when this process is killed.
 //  5. What a server claims about its tools may be wrong. [Hints] are for [Server].Permit and for
@@ -26,7 +28,7 @@
 //
 // # What it does not do
 //
-// A server cannot ask a person or call a model through this client: the client does not declare
-// elicitation, sampling or roots. A list of tools is read when Tools is called, and does not follow
-// later changes of the server.
+// A server cannot call a model through this client: the client does not declare sampling or roots.
+// A question that needs a page of the server is declined. A list of tools is read when Tools is
+// called, and does not follow later changes of the server.
 package mcp

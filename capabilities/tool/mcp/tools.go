@@ -93,8 +93,12 @@ func (t *remoteTool) Info() tool.Info { return t.info }
 
 // Call implements [tool.Tool].
 func (t *remoteTool) Call(ctx context.Context, in tool.Input) (tool.Output, error) {
-	r, err := do(ctx, t.c, "tools/call "+t.name, func(ctx context.Context, s *session) (*sdk.CallToolResult, error) {
-		return s.CallTool(ctx, &sdk.CallToolParams{Name: t.name, Arguments: in.Arguments})
+	var r *sdk.CallToolResult
+	err := t.c.asking.during(ctx, t.c.server.Ask != nil, func(ctx context.Context) (err error) {
+		r, err = do(ctx, t.c, "tools/call "+t.name, func(ctx context.Context, s *session) (*sdk.CallToolResult, error) {
+			return s.CallTool(ctx, &sdk.CallToolParams{Name: t.name, Arguments: in.Arguments})
+		})
+		return err
 	})
 	if err != nil {
 		return nil, err
