@@ -46,8 +46,8 @@ type Entry interface {
 
 // Entries are the entries of all sections that one file can use. A nil *Entries has none.
 type Entries struct {
-	all  map[string]map[string]*entry // by section and name
-	env  Env
+	all map[string]map[string]*entry // by section and name
+	env Env
 
 	mu   sync.Mutex // guards used
 	used map[*entry]bool
