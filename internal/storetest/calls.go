@@ -128,6 +128,7 @@ func documentCalls(s document.Store) []Call {
 			return err
 		}},
 		{"Documents.Query", func(ctx context.Context) error { _, err := s.Query(ctx, document.Query{Place: at}); return err }},
+		{"Documents.Count", func(ctx context.Context) error { _, err := s.Count(ctx, document.Query{Place: at}); return err }},
 		{"Documents.Clear", func(ctx context.Context) error { return s.Clear(ctx, document.At("c", "")) }},
 	}
 }
