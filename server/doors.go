@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"sync"
 
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
@@ -56,18 +55,8 @@ func (c *call) shownFault(err error) *wire.Error {
 // followRun calls yield with the records of a run until its end, which is the last. Records before
 // after are left out. It returns the error of yield, or of a log that has lost the run.
 func (c *call) followRun(r queue.Run, after uint64, yield func(wire.Event) error) error {
-	ctx, stop := context.WithCancel(c.Context())
-	var waiter sync.WaitGroup
-	defer waiter.Wait()
-	defer stop()
-	var ended queue.Run
-	waiter.Go(func() {
-		ended, _ = c.server.queue.Wait(ctx, r.Thread, r.ID)
-		if ended.Attempt > 0 || ended.ID == "" { // else it never began
-			await(ctx, lateTime)
-		}
-		stop()
-	})
+	ctx, ended := c.untilEnded(r)
+	defer ended()
 	for e, err := range c.server.events().Follow(ctx, r.Thread, after) {
 		var missed *topic.MissedError
 		switch {
@@ -87,12 +76,11 @@ func (c *call) followRun(r queue.Run, after uint64, yield func(wire.Event) error
 			return err
 		}
 	}
-	stop()
-	waiter.Wait()
+	final := ended()
 	if c.Context().Err() != nil {
 		return c.Context().Err()
 	}
-	data, err := encode(endOf(ended))
+	data, err := encode(endOf(final))
 	if err != nil {
 		return err
 	}

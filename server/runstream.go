@@ -101,6 +101,26 @@ type streamOptions struct {
 // what is in the log.
 const lateTime = time.Second
 
+// untilEnded returns a context in which the log of a run is followed. It ends lateTime after the
+// run. The function ends it at once, and returns the run as it ended.
+func (c *call) untilEnded(r queue.Run) (context.Context, func() queue.Run) {
+	ctx, stop := context.WithCancel(c.Context())
+	var ended queue.Run
+	var waiter sync.WaitGroup
+	waiter.Go(func() {
+		ended, _ = c.server.queue.Wait(ctx, r.Thread, r.ID)
+		if ended.Attempt > 0 || ended.ID == "" { // else it never began
+			await(ctx, lateTime)
+		}
+		stop()
+	})
+	return ctx, func() queue.Run {
+		stop()
+		waiter.Wait()
+		return ended
+	}
+}
+
 // stream writes the events of a run until it has ended, and its end can be read.
 func (c *call) stream(r queue.Run, o streamOptions) error {
 	log := c.server.events()
@@ -113,18 +133,8 @@ func (c *call) stream(r queue.Run, o streamOptions) error {
 	}
 	s := c.openStream()
 	defer s.close()
-	ctx, stop := context.WithCancel(c.Context())
-	var waiter sync.WaitGroup
-	defer waiter.Wait()
-	defer stop()
-	var ended queue.Run
-	waiter.Go(func() {
-		ended, _ = c.server.queue.Wait(ctx, r.Thread, r.ID)
-		if ended.Attempt > 0 || ended.ID == "" { // else it never began
-			await(ctx, lateTime)
-		}
-		stop()
-	})
+	ctx, ended := c.untilEnded(r)
+	defer ended()
 	w := runWriter{stream: s, run: r.ID, classic: wire.NewClassic(o.ClassicOptions), seen: seen}
 	for e, err := range log.Follow(ctx, r.Thread, 0) {
 		var missed *topic.MissedError
@@ -141,8 +151,7 @@ func (c *call) stream(r queue.Run, o streamOptions) error {
 			return c.runRead(r, w, err)
 		}
 	}
-	stop()
-	waiter.Wait()
+	final := ended()
 	if c.Context().Err() != nil {
 		return nil
 	}
@@ -159,8 +168,8 @@ func (c *call) stream(r queue.Run, o streamOptions) error {
 			return c.runRead(r, w, err)
 		}
 	}
-	if ended.Error != nil {
-		data, err := encode(wire.RunError{Error: ended.Error.Name, Message: ended.Error.Message})
+	if final.Error != nil {
+		data, err := encode(wire.RunError{Error: final.Error.Name, Message: final.Error.Message})
 		if err != nil {
 			return err
 		}
