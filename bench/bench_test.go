@@ -46,18 +46,23 @@ func TestResult_WrongIsNeverFast(t *testing.T) {
 	}
 }
 
-// TestBudget_NotMetIsReported has a chain that is too slow, and ten times faster than a peer.
+// TestBudget_NotMetIsReported has a chain that is too slow, and ten times faster than a peer, and
+// messages that are too slow for the clock and not too slow beside their floor.
 func TestBudget_NotMetIsReported(t *testing.T) {
 	r := results{by: map[string][]Measured{"chain of 1000": {
 		{Runner: weft, Samples: []Sample{{Nanos: 101}}},
 		{Runner: eino, Samples: []Sample{{Nanos: 1010}}},
 		{Runner: langgraphJS, Err: errWrong},
+	}, "100 messages added by id, no store": {
+		{Runner: floor, Samples: []Sample{{Nanos: 400}}},
+		{Runner: weft, Samples: []Sample{{Nanos: 1200}}},
 	}}}
 	var out bytes.Buffer
 	budget(&out, r)
-	want := "### The budget\n\n| what | budget | measured | |\n|---|--:|--:|---|\n" +
-		"| a superstep of a chain of 1,000, no store | ≤ 100 ns | 101 ns | **not met** |\n" +
-		"| chain of 1000: eino ÷ Weft | ≥ 10 | 10 | met |\n\n"
+	want := "### The budget\n\n| what | budget | measured | | ÷ plain Go, budget | measured | |\n|---|--:|--:|---|--:|--:|---|\n" +
+		"| a superstep of a chain of 1,000, no store | ≤ 100 ns | 101 ns | **not met** | | | |\n" +
+		"| a message added by id, no store | ≤ 600 ns | 1200 ns | **not met** | ≤ 3.24 | 3 | met |\n" +
+		"| chain of 1000: eino ÷ Weft | ≥ 10 | 10 | met | | | |\n\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
 	}

@@ -22,12 +22,24 @@ func (r results) of(workload, runner string) (Sample, bool) {
 	return Sample{}, false
 }
 
-// line is one line of the budget: the most that something may be, or the least.
+// floor returns what plain Go does of a workload.
+func (r results) floor(workload string) (Sample, bool) {
+	if s, ok := r.of(workload, floor); ok {
+		return s, ok
+	}
+	return r.of(workload, copyingFloor)
+}
+
+// line is one line of the budget: the most that something may be, or the least. With a floor, a
+// program in plain Go that does the same work in the same run, it also has a most for the ratio to
+// it, which holds on a slow machine too.
 type line struct {
 	what, unit string
 	got, bound float64
 	atLeast    bool
 	measured   bool
+
+	ratio, mostRatio float64 // to the floor; 0 without one
 }
 
 func (l line) met() bool {
@@ -35,6 +47,14 @@ func (l line) met() bool {
 		return l.got >= l.bound
 	}
 	return l.got <= l.bound
+}
+
+// verdict is what the table says of a line that is met or not.
+func verdict(met bool) string {
+	if met {
+		return "met"
+	}
+	return "**not met**"
 }
 
 // budget prints each line with its measured value. An exceeded line does not fail the run, because
@@ -49,16 +69,18 @@ func budget(w io.Writer, r results) {
 	if len(lines) == 0 {
 		return
 	}
-	fmt.Fprint(w, "### The budget\n\n| what | budget | measured | |\n|---|--:|--:|---|\n")
+	fmt.Fprint(w, "### The budget\n\n| what | budget | measured | | ÷ plain Go, budget | measured | |\n|---|--:|--:|---|--:|--:|---|\n")
 	for _, l := range lines {
-		sign, verdict := "≤", "met"
+		sign := "≤"
 		if l.atLeast {
 			sign = "≥"
 		}
-		if !l.met() {
-			verdict = "**not met**"
+		fmt.Fprintf(w, "| %s | %s %s%s | %s%s | %s |", l.what, sign, number(l.bound), l.unit, number(l.got), l.unit, verdict(l.met()))
+		if l.ratio > 0 {
+			fmt.Fprintf(w, " ≤ %s | %s | %s |\n", number(l.mostRatio), number(l.ratio), verdict(l.ratio <= l.mostRatio))
+		} else {
+			fmt.Fprint(w, " | | |\n")
 		}
-		fmt.Fprintf(w, "| %s | %s %s%s | %s%s | %s |\n", l.what, sign, number(l.bound), l.unit, number(l.got), l.unit, verdict)
 	}
 	fmt.Fprintln(w)
 }
@@ -66,38 +88,42 @@ func budget(w io.Writer, r results) {
 func (r results) lines() (all []line) {
 	for _, w := range []struct {
 		workload, runner, what string
-		bound                  float64
+		bound, floor           float64 // the floor as it was when the bound was set; 0 without one
 	}{
-		{"chain of 10", weft, "a superstep of a chain of 10, no store", 250},
-		{"chain of 1000", weft, "a superstep of a chain of 1,000, no store", 100},
-		{"loop of two nodes, 1000 turns", weft, "a superstep of a loop, no store", 100},
-		{"loop of two nodes in YAML, 1000 turns", weft + ", YAML", "a superstep of a loop in YAML", 400},
-		{wide30Name, weft, "a superstep with a state of 30 fields", 400},
-		{"100 fields written, 10 steps", weft, "a superstep that writes 100 fields, of 10", 3500},
-		{"100 fields written, 100 steps", weft, "a superstep that writes 100 fields, of 100", 3000},
-		{"100 fields written, 10 steps", weftRecord, "the same on a record, of 10", 8000},
-		{"25 lists that grow to 300", weft, "a superstep that appends to 25 lists", 4000},
-		{"25 lists that grow to 300", weftRecord, "the same on a record", 15_000},
-		{"fan-out of 10 and join", weft, "a task of a fan-out of 10", 600},
-		{"fan-out of 100 and join", weft, "a task of a fan-out of 100", 600},
-		{"fan-out of 1000 and join", weft, "a task of a fan-out of 1,000", 600},
-		{"10 Sends and a join", weft, "a task of 10 Sends", 600},
-		{"100 Sends and a join", weft, "a task of 100 Sends", 600},
-		{"1000 Sends and a join", weft, "a task of 1,000 Sends", 600},
-		{"10 Sends and a join", weft + ", YAML", "a task of 10 Sends in YAML", 1500},
-		{"100 Sends and a join", weft + ", YAML", "a task of 100 Sends in YAML", 1500},
-		{"1000 Sends and a join", weft + ", YAML", "a task of 1,000 Sends in YAML", 1500},
-		{"a subgraph in a fan-out of 100", weft, "a subgraph in a fan-out of 100", 700},
-		{"Invoke of one node", weft, "Invoke of one node", 1000},
-		{"Invoke of one node", weft + ", memory", "Invoke of one node, memory store", 10_000},
-		{"100 messages added by id, no store", weft, "a message added by id, no store", 600},
-		{"200 steps of 1 KiB, memory", weft, "a step of 1 KiB, memory store", 4000},
-		{"1000 threads at once, 100 steps each, memory", weft, "a step of 1,000 threads at once, memory store", 6000},
-		{compileName(10), weft, "compile, a node of 10", 5000},
-		{compileName(10_000), weft, "compile, a node of 10,000", 5000},
+		{"chain of 10", weft, "a superstep of a chain of 10, no store", 250, 8.2},
+		{"chain of 1000", weft, "a superstep of a chain of 1,000, no store", 100, 0},
+		{"loop of two nodes, 1000 turns", weft, "a superstep of a loop, no store", 100, 0},
+		{"loop of two nodes in YAML, 1000 turns", weft + ", YAML", "a superstep of a loop in YAML", 400, 0},
+		{wide30Name, weft, "a superstep with a state of 30 fields", 400, 0},
+		{"100 fields written, 10 steps", weft, "a superstep that writes 100 fields, of 10", 3500, 2300},
+		{"100 fields written, 100 steps", weft, "a superstep that writes 100 fields, of 100", 3000, 2000},
+		{"100 fields written, 10 steps", weftRecord, "the same on a record, of 10", 8000, 2300},
+		{"25 lists that grow to 300", weft, "a superstep that appends to 25 lists", 4000, 2700},
+		{"25 lists that grow to 300", weftRecord, "the same on a record", 15_000, 2700},
+		{"fan-out of 10 and join", weft, "a task of a fan-out of 10", 600, 0},
+		{"fan-out of 100 and join", weft, "a task of a fan-out of 100", 600, 0},
+		{"fan-out of 1000 and join", weft, "a task of a fan-out of 1,000", 600, 0},
+		{"10 Sends and a join", weft, "a task of 10 Sends", 600, 174},
+		{"100 Sends and a join", weft, "a task of 100 Sends", 600, 202},
+		{"1000 Sends and a join", weft, "a task of 1,000 Sends", 600, 244},
+		{"10 Sends and a join", weft + ", YAML", "a task of 10 Sends in YAML", 1500, 0},
+		{"100 Sends and a join", weft + ", YAML", "a task of 100 Sends in YAML", 1500, 0},
+		{"1000 Sends and a join", weft + ", YAML", "a task of 1,000 Sends in YAML", 1500, 0},
+		{"a subgraph in a fan-out of 100", weft, "a subgraph in a fan-out of 100", 700, 384},
+		{"Invoke of one node", weft, "Invoke of one node", 1000, 0},
+		{"Invoke of one node", weft + ", memory", "Invoke of one node, memory store", 10_000, 0},
+		{"100 messages added by id, no store", weft, "a message added by id, no store", 600, 185},
+		{"200 steps of 1 KiB, memory", weft, "a step of 1 KiB, memory store", 4000, 140},
+		{"1000 threads at once, 100 steps each, memory", weft, "a step of 1,000 threads at once, memory store", 6000, 250},
+		{compileName(10), weft, "compile, a node of 10", 5000, 0},
+		{compileName(10_000), weft, "compile, a node of 10,000", 5000, 0},
 	} {
 		s, ok := r.of(w.workload, w.runner)
-		all = append(all, line{what: w.what, unit: " ns", got: s.Nanos, bound: w.bound, measured: ok})
+		l := line{what: w.what, unit: " ns", got: s.Nanos, bound: w.bound, measured: ok}
+		if least, there := r.floor(w.workload); there && w.floor > 0 {
+			l.ratio, l.mostRatio = s.Nanos/least.Nanos, w.bound/w.floor
+		}
+		all = append(all, l)
 	}
 	for _, store := range []string{"memory", "SQLite", "Redis", "PostgreSQL"} {
 		few, ok1 := r.of(logStepsName(100, store), weft)

@@ -35,8 +35,10 @@ func chain(n int) Workload {
 // The names of the runners.
 const (
 	floor = "plain Go"
-	weft  = "Weft"
-	eino  = "eino"
+
+	copyingFloor = "plain Go, copying" // the floor of a store in memory
+	weft         = "Weft"
+	eino         = "eino"
 
 	weftInline = "Weft, no cancellation"
 )
@@ -48,7 +50,8 @@ func endless(j Job, err error) (Job, error) {
 	return j, err
 }
 
-// floorChain is what one would write without a runtime: functions in a slice, called in turn.
+// floorChain is what one would write without a runtime: functions in a slice, called in turn until
+// the context ends.
 func floorChain(n int) (Job, error) {
 	nodes := make([]func(context.Context, *int) error, n)
 	for i := range nodes {
@@ -57,6 +60,9 @@ func floorChain(n int) (Job, error) {
 	return job(func(ctx context.Context) error {
 		s := 0
 		for _, node := range nodes {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			if err := node(ctx, &s); err != nil {
 				return err
 			}

@@ -117,7 +117,7 @@ var uniques atomic.Int64
 
 func memory() ground {
 	return ground{
-		name: "memory", saver: "memory", address: func() string { return "" }, bareName: "plain Go, copying",
+		name: "memory", saver: "memory", address: func() string { return "" }, bareName: copyingFloor,
 		open: func(context.Context) (backend, error) { return new(checkpoint.Memory), nil },
 		bare: func(context.Context) (func(context.Context, []byte) error, func(), error) {
 			var mu sync.Mutex
