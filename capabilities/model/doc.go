@@ -26,6 +26,8 @@
 //   - A [Meter] counts what many calls cost together ([Spend]) and keeps them within a [Budget];
 //     [Limited] is a model under a meter.
 //   - A [Fallback] asks the next of several models if one cannot answer.
+//   - An [Embedder] returns the vectors of texts ([Embeddings]); [Vectors] makes of it the function
+//     that an index of package checkpoint/memory needs.
 //   - A [Scripted] model returns prepared answers, for tests and demonstrations: [Script],
 //     [ScriptFunc].
 //

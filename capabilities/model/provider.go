@@ -1,6 +1,10 @@
 package model
 
-import "time"
+import (
+	"cmp"
+	"fmt"
+	"time"
+)
 
 // Provider opens models by their names, for programs whose models are written down in a file.
 type Provider struct {
@@ -11,6 +15,16 @@ type Provider struct {
 	URLVariable, KeyVariable string
 	// Open returns a model. It sends no request.
 	Open func(Config) (Model, error)
+	// OpenEmbedder returns an Embedder. It sends no request. nil is a provider without embeddings.
+	OpenEmbedder func(Config) (Embedder, error)
+}
+
+// Embedder opens an Embedder. The error is an [ErrNoEmbeddings] if the provider has none.
+func (p Provider) Embedder(c Config) (Embedder, error) {
+	if p.OpenEmbedder == nil {
+		return nil, fmt.Errorf("%w: model %q at %s", ErrNoEmbeddings, c.Model, cmp.Or(p.URL, c.URL))
+	}
+	return p.OpenEmbedder(c)
 }
 
 // Config configures a model of a [Provider].

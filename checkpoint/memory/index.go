@@ -31,7 +31,9 @@ type Index struct {
 	// Embed returns a vector of Dims numbers for each text. It is called at most once for a
 	// Put, a Batch, a Search, and for each page of Reindex.
 	Embed func(ctx context.Context, texts []string) ([][]float32, error)
-	Dims  int
+	// Ask returns the vector of the text of a search, for models that distinguish it; nil is Embed.
+	Ask  func(ctx context.Context, texts []string) ([][]float32, error)
+	Dims int
 	// Fields are paths, as in a Condition. Each field of a value gets its own vector, and the
 	// most similar one counts. Empty means one vector for all strings of the value.
 	Fields []string
@@ -204,7 +206,11 @@ func (x *Index) near(ctx context.Context, q Query) (Page, error) {
 	case len(q.Near) > MaxText:
 		return Page{}, fmt.Errorf("%w: Near has %d bytes, the limit is %d", ErrQuery, len(q.Near), MaxText)
 	}
-	wanted, err := x.ask(ctx, []string{q.Near})
+	ask := x.Ask
+	if ask == nil {
+		ask = x.Embed
+	}
+	wanted, err := x.ask(ctx, ask, []string{q.Near})
 	if err != nil {
 		return Page{}, fmt.Errorf("memory: search: %w", err)
 	}

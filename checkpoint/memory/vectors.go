@@ -19,13 +19,13 @@ type record struct {
 }
 
 // ask calls the embedder and checks its result.
-func (x *Index) ask(ctx context.Context, texts []string) (vectors [][]float32, err error) {
+func (x *Index) ask(ctx context.Context, embed func(context.Context, []string) ([][]float32, error), texts []string) (vectors [][]float32, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			vectors, err = nil, fmt.Errorf("the embedder panicked: %v", v)
 		}
 	}()
-	if vectors, err = x.Embed(ctx, texts); err != nil {
+	if vectors, err = embed(ctx, texts); err != nil {
 		return nil, fmt.Errorf("the embedder: %w", err)
 	}
 	if len(vectors) != len(texts) {
@@ -57,7 +57,7 @@ func (x *Index) embed(ctx context.Context, items []Item) map[int]error {
 	var vectors [][]float32
 	var err error
 	if len(texts) > 0 {
-		vectors, err = x.ask(ctx, texts)
+		vectors, err = x.ask(ctx, x.Embed, texts)
 	}
 	begin := 0
 	for i, item := range items {

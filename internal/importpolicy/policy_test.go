@@ -54,6 +54,7 @@ var policies = []policy{
 	{name: "capabilities/model", imports: []string{"state/message"}, modules: []string{"github.com/google/jsonschema-go"}},
 	{name: "internal/modelhttp", imports: []string{"internal/redact", "capabilities/model"}},
 	{name: "capabilities/model/openai", imports: []string{"internal/modelhttp", "state/message", "capabilities/model"}, modules: []string{"github.com/openai/openai-go/v3"}},
+	{name: "internal/modeltest", imports: []string{"internal/recordedhttp", "state/message", "capabilities/model"}}, // for tests alone
 	{name: "checkpoint", imports: []string{"internal/compact", "state"}, modules: []string{"github.com/klauspost/compress"}},
 	{name: "checkpoint/checkpointtest", imports: []string{"internal/racescale", "state", "checkpoint"}, modules: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
 	{name: "checkpoint/memory", imports: []string{"internal/brief", "internal/values"}},

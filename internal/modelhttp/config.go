@@ -1,11 +1,14 @@
 package modelhttp
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -16,9 +19,16 @@ import (
 
 // Config configures a client.
 type Config struct {
-	URL    string // of the server
-	Key    string
-	Header http.Header
+	// URL is the address of the server. "" is that in URLVariable, or else OwnURL. An empty Key is
+	// then that in the first of KeyVariables that is set; the key of one server must not be sent to
+	// another.
+	URL, OwnURL, URLVariable string
+	Key                      string
+	KeyVariables             []string
+	Header                   http.Header
+	// Form must be one of Forms.
+	Form  string
+	Forms []string // the first one is ""
 	// Idle limits the wait for the beginning of the answer and each pause in it; 0 is two minutes.
 	Idle time.Duration
 	// Timeout limits the whole answer; 0 is ten minutes.
@@ -36,6 +46,9 @@ type Config struct {
 
 // Client sends requests to a server. It is safe for concurrent use.
 type Client struct {
+	// URL and Key are those of the configuration, or else of the environment.
+	URL, Key string
+
 	cfg     Config
 	secrets *redact.Redactor
 }
@@ -44,6 +57,7 @@ type Client struct {
 func New(cfg Config, invalid error) (*Client, error) {
 	var errs []error
 	refuse := func(text string) { errs = append(errs, fmt.Errorf("%w: %s", invalid, text)) }
+	cfg.fill()
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		refuse("BaseURL must be an http or https address") // it may hold a password
@@ -53,6 +67,9 @@ func New(cfg Config, invalid error) (*Client, error) {
 	}
 	if cfg.Idle < 0 || cfg.Timeout < 0 {
 		refuse("Idle and Timeout must not be negative")
+	}
+	if !slices.Contains(cfg.Forms, cfg.Form) {
+		refuse(fmt.Sprintf("Form must be empty or one of %q (got %q)", cfg.Forms[1:], cfg.Form))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
@@ -69,7 +86,18 @@ func New(cfg Config, invalid error) (*Client, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Client{cfg: cfg, secrets: redactor(cfg)}, nil
+	return &Client{URL: cfg.URL, Key: cfg.Key, cfg: cfg, secrets: redactor(cfg)}, nil
+}
+
+// fill takes the address and the key from the environment.
+func (c *Config) fill() {
+	if c.URL == "" {
+		c.URL = os.Getenv(c.URLVariable)
+		for _, name := range c.KeyVariables {
+			c.Key = cmp.Or(c.Key, os.Getenv(name))
+		}
+	}
+	c.URL = cmp.Or(c.URL, c.OwnURL)
 }
 
 var errElsewhere = errors.New("the server redirects to another host")

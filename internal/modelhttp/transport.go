@@ -45,7 +45,16 @@ func (c *Client) HTTP() *http.Client {
 // Do calls f with a context that ends with the answer's time limit. An error of f becomes a failure
 // of the model of that name, or the error of outer if that has ended.
 func (c *Client) Do(outer context.Context, name string, f func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(context.WithValue(outer, callKey{}, new(call)))
+	return c.do(outer, name, &call{media: c.cfg.Media}, f)
+}
+
+// DoWhole is Do for an answer in one piece of JSON, whatever Config.Media are.
+func (c *Client) DoWhole(outer context.Context, name string, f func(context.Context) error) error {
+	return c.do(outer, name, &call{media: []string{"application/json"}}, f)
+}
+
+func (c *Client) do(outer context.Context, name string, own *call, f func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(context.WithValue(outer, callKey{}, own))
 	defer cancel(errEnded)
 	late := time.AfterFunc(c.cfg.Timeout, func() { cancel(errLate) })
 	defer late.Stop()
@@ -68,7 +77,10 @@ func (c *Client) Do(outer context.Context, name string, f func(context.Context) 
 }
 
 // call is what the transport knows of a call of Do. One goroutine uses it.
-type call struct{ torn bool }
+type call struct {
+	media []string // of the answer
+	torn  bool
+}
 
 type callKey struct{}
 
@@ -140,7 +152,11 @@ func redirects(res *http.Response) bool {
 // failed returns the failure that a response reports, or nil for an answer.
 func (t transport) failed(res *http.Response, body io.Reader) error {
 	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	if res.StatusCode == http.StatusOK && (media == "" || slices.Contains(t.c.cfg.Media, media)) {
+	wanted := t.c.cfg.Media
+	if c, ok := res.Request.Context().Value(callKey{}).(*call); ok {
+		wanted = c.media
+	}
+	if res.StatusCode == http.StatusOK && (media == "" || slices.Contains(wanted, media)) {
 		return nil
 	}
 	head, err := io.ReadAll(io.LimitReader(body, maxError))

@@ -83,6 +83,11 @@ func Stream(events ...string) Case {
 	return Case{Want: "ok", Raw: response(b.String())}
 }
 
+// JSON returns the case of an answer in one piece.
+func JSON(body string) Case {
+	return Case{Want: "ok", Raw: response("HTTP/1.1 200 OK\nContent-Type: application/json\nConnection: close\n\n" + body)}
+}
+
 // Server answers requests with cases, in order, and the last of them for ever.
 type Server struct {
 	mu       sync.Mutex

@@ -1,13 +1,13 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -74,27 +74,15 @@ const ownURL = "https://api.anthropic.com"
 
 // New returns a model, or an [ErrConfig]. It sends no request.
 func New(cfg Config) (*Model, error) {
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = os.Getenv("ANTHROPIC_BASE_URL")
-		if cfg.Key == "" {
-			cfg.Key = os.Getenv("ANTHROPIC_API_KEY")
-		}
-	}
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = ownURL
-	}
 	var own error
-	if cfg.Form != FormSchema && cfg.Form != FormPrompt {
-		own = fmt.Errorf("%w: Form must be empty or prompt (got %q)", ErrConfig, cfg.Form)
-	}
 	if cfg.MaxTokens < 0 {
-		own = errors.Join(own, fmt.Errorf("%w: MaxTokens must not be negative (got %d)", ErrConfig, cfg.MaxTokens))
+		own = fmt.Errorf("%w: MaxTokens must not be negative (got %d)", ErrConfig, cfg.MaxTokens)
 	}
-	if cfg.MaxTokens == 0 {
-		cfg.MaxTokens = 8192
-	}
+	cfg.MaxTokens = cmp.Or(cfg.MaxTokens, 8192)
 	client, err := modelhttp.New(modelhttp.Config{
-		URL: cfg.BaseURL, Key: cfg.Key, Header: cfg.Header, Idle: cfg.Idle, Timeout: cfg.Timeout, Client: cfg.Client, Now: cfg.Now,
+		URL: cfg.BaseURL, OwnURL: ownURL, URLVariable: "ANTHROPIC_BASE_URL", Key: cfg.Key, KeyVariables: []string{"ANTHROPIC_API_KEY"},
+		Header: cfg.Header, Idle: cfg.Idle, Timeout: cfg.Timeout, Client: cfg.Client, Now: cfg.Now,
+		Form: string(cfg.Form), Forms: []string{"", string(FormPrompt)},
 		Failed: errorResponse, Media: []string{"text/event-stream"},
 	}, ErrConfig)
 	if err = errors.Join(err, own); err != nil {
@@ -107,12 +95,12 @@ func New(cfg Config) (*Model, error) {
 
 func (m *Model) options() []option.RequestOption {
 	opts := []option.RequestOption{
-		option.WithBaseURL(strings.TrimSuffix(m.cfg.BaseURL, "/") + "/"),
+		option.WithBaseURL(strings.TrimSuffix(m.http.URL, "/") + "/"),
 		option.WithHTTPClient(m.http.HTTP()),
 		option.WithMaxRetries(0),
 	}
-	if m.cfg.Key != "" {
-		opts = append(opts, option.WithAPIKey(m.cfg.Key))
+	if m.http.Key != "" {
+		opts = append(opts, option.WithAPIKey(m.http.Key))
 	}
 	for name, values := range m.cfg.Header {
 		for i, v := range values {
@@ -149,7 +137,7 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chu
 	}
 }
 
-// Provider opens models of Anthropic.
+// Provider opens models of Anthropic. It has no embeddings, since the API has none.
 func Provider() model.Provider {
 	return model.Provider{
 		URL: ownURL, URLVariable: "ANTHROPIC_BASE_URL", KeyVariable: "ANTHROPIC_API_KEY",

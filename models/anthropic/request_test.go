@@ -10,31 +10,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/internal/modeltest"
 	"github.com/weftrun/weft/internal/recordedhttp"
 	"github.com/weftrun/weft/models/anthropic"
 	"github.com/weftrun/weft/state/message"
 )
 
-// prepared returns the answer in a file of testdata.
-func prepared(t *testing.T, name string) recordedhttp.Case {
-	t.Helper()
-	cases, err := recordedhttp.Load("testdata/answers")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range cases {
-		if c.Name == name {
-			return c
-		}
-	}
-	t.Fatalf("there is no answer %q", name)
-	return recordedhttp.Case{}
-}
-
 // sent returns the request that a server got.
 func sent(t *testing.T, cfg anthropic.Config, r model.Request) (body map[string]any) {
 	t.Helper()
-	m, s := connect(t, cfg, prepared(t, "as-it-should-be"))
+	m, s := connect(t, cfg, modeltest.Prepared(t, "as-it-should-be"))
 	if _, err := model.Generate(t.Context(), m, r); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +82,7 @@ func TestRequest_HasTheFormOfTheWire(t *testing.T) {
 }
 
 func TestThoughts_AreSentBackWithTheirSignature(t *testing.T) {
-	m, s := connect(t, anthropic.Config{}, prepared(t, "thinking-then-call"), prepared(t, "redacted-thinking"), prepared(t, "as-it-should-be"))
+	m, s := connect(t, anthropic.Config{}, modeltest.Prepared(t, "thinking-then-call"), modeltest.Prepared(t, "redacted-thinking"), modeltest.Prepared(t, "as-it-should-be"))
 	r := hello()
 	r.Tools = []model.Tool{{Name: "find"}}
 	for range 2 {
@@ -192,7 +177,7 @@ func TestKey_IsSentAndNeverReported(t *testing.T) {
 
 func TestKey_OfTheEnvironmentIsForItsServer(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "sk-of-the-environment")
-	s := recordedhttp.NewServer(prepared(t, "as-it-should-be"))
+	s := recordedhttp.NewServer(modeltest.Prepared(t, "as-it-should-be"))
 	url, closed, err := s.Listen()
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +220,7 @@ func TestNew_RefusesInvalidConfigurations(t *testing.T) {
 }
 
 func TestRequest_InvalidIsAnError(t *testing.T) {
-	m, s := connect(t, anthropic.Config{}, prepared(t, "as-it-should-be"))
+	m, s := connect(t, anthropic.Config{}, modeltest.Prepared(t, "as-it-should-be"))
 	for want, r := range map[string]model.Request{
 		`message 1: part 0`: {Messages: []message.Message{message.User("a"), message.UserParts(message.Part{Type: "video"})}},
 		`no role "judge"`:   {Messages: []message.Message{{Role: "judge"}}},
@@ -252,14 +237,14 @@ func TestRequest_InvalidIsAnError(t *testing.T) {
 }
 
 func TestStream_RetriesNothing(t *testing.T) {
-	m, s := connect(t, anthropic.Config{}, prepared(t, "529"))
+	m, s := connect(t, anthropic.Config{}, modeltest.Prepared(t, "529"))
 	if _, err := model.Generate(t.Context(), m, hello()); model.KindOf(err) != model.Overloaded || len(s.Requests()) != 1 {
 		t.Errorf("got %v after %d requests", err, len(s.Requests()))
 	}
 }
 
 func TestStream_ReaderThatLeavesEndsTheRequest(t *testing.T) {
-	m, _ := connect(t, anthropic.Config{}, prepared(t, "no-end-of-text"))
+	m, _ := connect(t, anthropic.Config{}, modeltest.Prepared(t, "no-end-of-text"))
 	n := 0
 	for range m.Stream(t.Context(), hello()) {
 		if n++; n == 3 {

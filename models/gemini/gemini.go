@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -69,34 +68,23 @@ const ownURL = "https://generativelanguage.googleapis.com/"
 
 // New returns a model, or an [ErrConfig]. It sends no request.
 func New(cfg Config) (*Model, error) {
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = os.Getenv("GOOGLE_GEMINI_BASE_URL")
-		if cfg.Key == "" {
-			cfg.Key = cmp.Or(os.Getenv("GEMINI_API_KEY"), os.Getenv("GOOGLE_API_KEY"))
-		}
-	}
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = ownURL
-	}
-	var own error
-	if cfg.Form != FormSchema && cfg.Form != FormObject && cfg.Form != FormPrompt {
-		own = fmt.Errorf("%w: Form must be empty, object or prompt (got %q)", ErrConfig, cfg.Form)
-	}
-	if cfg.Key == "" && strings.HasPrefix(cfg.BaseURL, ownURL) {
-		own = errors.Join(own, fmt.Errorf("%w: Key must be set, or the variable GEMINI_API_KEY", ErrConfig))
-	}
 	client, err := modelhttp.New(modelhttp.Config{
-		URL: cfg.BaseURL, Key: cfg.Key, Header: cfg.Header, Idle: cfg.Idle, Timeout: cfg.Timeout, Client: cfg.Client, Now: cfg.Now,
+		URL: cfg.BaseURL, OwnURL: ownURL, URLVariable: "GOOGLE_GEMINI_BASE_URL", Key: cfg.Key, KeyVariables: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+		Header: cfg.Header, Idle: cfg.Idle, Timeout: cfg.Timeout, Client: cfg.Client, Now: cfg.Now,
+		Form: string(cfg.Form), Forms: []string{"", string(FormObject), string(FormPrompt)},
 		Failed: errorResponse, Media: []string{"text/event-stream"},
 	}, ErrConfig)
-	if err = errors.Join(err, own); err != nil {
+	if err == nil && client.Key == "" && strings.HasPrefix(client.URL, ownURL) {
+		err = fmt.Errorf("%w: Key must be set, or the variable GEMINI_API_KEY", ErrConfig)
+	}
+	if err != nil {
 		return nil, err
 	}
 	api, err := genai.NewClient(context.Background(), &genai.ClientConfig{
 		Backend: genai.BackendGeminiAPI, HTTPClient: client.HTTP(),
-		APIKey: cmp.Or(cfg.Key, "none"), // the library needs one, although another server may not
+		APIKey: cmp.Or(client.Key, "none"), // the library needs one, although another server may not
 		HTTPOptions: genai.HTTPOptions{
-			BaseURL: strings.TrimSuffix(cfg.BaseURL, "/") + "/", Headers: cfg.Header,
+			BaseURL: strings.TrimSuffix(client.URL, "/") + "/", Headers: cfg.Header,
 			RetryOptions: &genai.HTTPRetryOptions{Attempts: genai.Ptr[int32](1)},
 		},
 	})
@@ -131,12 +119,15 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chu
 func Provider() model.Provider {
 	return model.Provider{
 		URL: ownURL, URLVariable: "GOOGLE_GEMINI_BASE_URL", KeyVariable: "GEMINI_API_KEY",
-		Open: func(c model.Config) (model.Model, error) {
-			form := Form(c.Answers)
-			if form == "schema" {
-				form = FormSchema
-			}
-			return New(Config{Model: c.Model, BaseURL: c.URL, Key: c.Key, Timeout: c.Timeout, Form: form})
-		},
+		Open:         func(c model.Config) (model.Model, error) { return open(c) },
+		OpenEmbedder: func(c model.Config) (model.Embedder, error) { return open(c) },
 	}
+}
+
+func open(c model.Config) (*Model, error) {
+	form := Form(c.Answers)
+	if form == "schema" {
+		form = FormSchema
+	}
+	return New(Config{Model: c.Model, BaseURL: c.URL, Key: c.Key, Timeout: c.Timeout, Form: form})
 }

@@ -10,31 +10,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/internal/modeltest"
 	"github.com/weftrun/weft/internal/recordedhttp"
 	"github.com/weftrun/weft/models/gemini"
 	"github.com/weftrun/weft/state/message"
 )
 
-// prepared returns the answer in a file of testdata.
-func prepared(t *testing.T, name string) recordedhttp.Case {
-	t.Helper()
-	cases, err := recordedhttp.Load("testdata/answers")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range cases {
-		if c.Name == name {
-			return c
-		}
-	}
-	t.Fatalf("there is no answer %q", name)
-	return recordedhttp.Case{}
-}
-
 // sent returns the request that a server got.
 func sent(t *testing.T, cfg gemini.Config, r model.Request) (body map[string]any) {
 	t.Helper()
-	m, s := connect(t, cfg, prepared(t, "as-it-should-be"))
+	m, s := connect(t, cfg, modeltest.Prepared(t, "as-it-should-be"))
 	if _, err := model.Generate(t.Context(), m, r); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +75,7 @@ func TestRequest_HasTheFormOfTheWire(t *testing.T) {
 }
 
 func TestSignatures_AreSentBack(t *testing.T) {
-	m, s := connect(t, gemini.Config{}, prepared(t, "a-call-with-a-signature"), prepared(t, "signature-at-the-end"), prepared(t, "as-it-should-be"))
+	m, s := connect(t, gemini.Config{}, modeltest.Prepared(t, "a-call-with-a-signature"), modeltest.Prepared(t, "signature-at-the-end"), modeltest.Prepared(t, "as-it-should-be"))
 	r := hello()
 	r.Tools = []model.Tool{{Name: "find"}}
 	for range 2 {
@@ -127,7 +112,7 @@ func TestSignatures_AreSentBack(t *testing.T) {
 }
 
 func TestThoughts_AreReasoning(t *testing.T) {
-	m, _ := connect(t, gemini.Config{}, prepared(t, "thought"))
+	m, _ := connect(t, gemini.Config{}, modeltest.Prepared(t, "thought"))
 	r, err := model.Generate(t.Context(), m, hello())
 	if err != nil || r.Reasoning != "2+2 is 4" || r.Message.Text() != "Four." || r.Model != "gemini-m-1" {
 		t.Errorf("got %+v, %v", r, err)
@@ -194,7 +179,7 @@ func TestNew_RefusesInvalidConfigurations(t *testing.T) {
 }
 
 func TestRequest_InvalidIsAnError(t *testing.T) {
-	m, s := connect(t, gemini.Config{}, prepared(t, "as-it-should-be"))
+	m, s := connect(t, gemini.Config{}, modeltest.Prepared(t, "as-it-should-be"))
 	for want, r := range map[string]model.Request{
 		`message 1: part 0`:   {Messages: []message.Message{message.User("a"), message.UserParts(message.Part{Type: "video"})}},
 		`no role "judge"`:     {Messages: []message.Message{{Role: "judge"}}},
@@ -213,14 +198,14 @@ func TestRequest_InvalidIsAnError(t *testing.T) {
 }
 
 func TestStream_RetriesNothing(t *testing.T) {
-	m, s := connect(t, gemini.Config{}, prepared(t, "503"))
+	m, s := connect(t, gemini.Config{}, modeltest.Prepared(t, "503"))
 	if _, err := model.Generate(t.Context(), m, hello()); model.KindOf(err) != model.Overloaded || len(s.Requests()) != 1 {
 		t.Errorf("got %v after %d requests", err, len(s.Requests()))
 	}
 }
 
 func TestStream_ReaderThatLeavesEndsTheRequest(t *testing.T) {
-	m, _ := connect(t, gemini.Config{}, prepared(t, "no-end-of-text"))
+	m, _ := connect(t, gemini.Config{}, modeltest.Prepared(t, "no-end-of-text"))
 	n := 0
 	for range m.Stream(t.Context(), hello()) {
 		if n++; n == 3 {

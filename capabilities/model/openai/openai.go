@@ -3,10 +3,8 @@ package openai
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -71,40 +69,29 @@ const ownURL = "https://api.openai.com/v1"
 
 // New returns a model, or an [ErrConfig]. It sends no request.
 func New(cfg Config) (*Model, error) {
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = os.Getenv("OPENAI_BASE_URL")
-		if cfg.Key == "" {
-			cfg.Key = os.Getenv("OPENAI_API_KEY")
-		}
-	}
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = ownURL
-	}
-	var formErr error
-	if cfg.Form != FormSchema && cfg.Form != FormObject && cfg.Form != FormPrompt {
-		formErr = fmt.Errorf("%w: Form must be empty, object or prompt (got %q)", ErrConfig, cfg.Form)
-	}
 	client, err := modelhttp.New(modelhttp.Config{
-		URL: cfg.BaseURL, Key: cfg.Key, Header: cfg.Header, Idle: cfg.Idle, Timeout: cfg.Timeout, Client: cfg.Client, Now: cfg.Now,
+		URL: cfg.BaseURL, OwnURL: ownURL, URLVariable: "OPENAI_BASE_URL", Key: cfg.Key, KeyVariables: []string{"OPENAI_API_KEY"},
+		Header: cfg.Header, Idle: cfg.Idle, Timeout: cfg.Timeout, Client: cfg.Client, Now: cfg.Now,
+		Form: string(cfg.Form), Forms: []string{"", string(FormObject), string(FormPrompt)},
 		Failed: errorResponse, Media: []string{"text/event-stream", "application/json"},
 	}, ErrConfig)
-	if err = errors.Join(err, formErr); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	m := &Model{cfg: cfg, http: client, own: strings.HasPrefix(cfg.BaseURL, "https://api.openai.com/")}
+	m := &Model{cfg: cfg, http: client, own: strings.HasPrefix(client.URL, "https://api.openai.com/")}
 	m.client = sdk.Client{Options: m.options()}
 	return m, nil
 }
 
 func (m *Model) options() []option.RequestOption {
 	opts := []option.RequestOption{
-		option.WithBaseURL(strings.TrimSuffix(m.cfg.BaseURL, "/") + "/"),
+		option.WithBaseURL(strings.TrimSuffix(m.http.URL, "/") + "/"),
 		option.WithHTTPClient(m.http.HTTP()),
 		option.WithMaxRetries(0),
 		option.WithHeader("Accept", "text/event-stream, application/json"),
 	}
-	if m.cfg.Key != "" {
-		opts = append(opts, option.WithAPIKey(m.cfg.Key))
+	if m.http.Key != "" {
+		opts = append(opts, option.WithAPIKey(m.http.Key))
 	}
 	for name, values := range m.cfg.Header {
 		for i, v := range values {
