@@ -305,7 +305,7 @@ func (a a2aCall) streamTask(r queue.Run, t a2a.Task) error {
 		return nil // the client has gone
 	}
 	reader, p := chat.NewReader(r.ID), a2a.Projector{Task: t, Version: v, AsState: len(a.graph.messages) == 0}
-	err := a.followRun(r, 0, func(e wire.Event) error {
+	err := a.followRun(r, nil, func(e wire.Event) error {
 		events, err := reader.Read(e)
 		if err != nil {
 			return err

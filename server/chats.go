@@ -131,7 +131,7 @@ func (t chatCall) stream(r queue.Run, begin []json.RawMessage, project func(chat
 	reader := chat.NewReader(r.ID)
 	err := send(begin)
 	if err == nil {
-		err = t.followRun(r, 0, func(e wire.Event) error {
+		err = t.followRun(r, nil, func(e wire.Event) error {
 			events, err := reader.Read(e)
 			for i := 0; i < len(events) && err == nil; i++ {
 				err = send(project(events[i], time.UnixMilli(e.At)))

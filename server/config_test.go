@@ -84,7 +84,7 @@ func TestCORS_PreflightAndAnswers(t *testing.T) {
 	open.do(step{request: "OPTIONS /threads", header: preflight + "Origin: https://evil.example.com", status: 204, want: "header Access-Control-Allow-Origin="})
 	open.do(step{
 		request: "GET /ok", header: "Origin: https://app.example.com", status: 200,
-		want: "header Access-Control-Expose-Headers=content-location, location, x-pagination-total, x-pagination-next, x-request-id, x-weft-ignored",
+		want: "header Access-Control-Expose-Headers=content-location, location, x-pagination-total, x-pagination-next, x-request-id, x-weft-ignored, x-weft-missed",
 	})
 	closed := newClient(t, newServer(t, &checkpoint.Memory{}))
 	closed.do(step{request: "GET /ok", header: "Origin: https://app.example.com", status: 200, want: "header Access-Control-Allow-Origin="})

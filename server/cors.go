@@ -21,7 +21,7 @@ func (c CORS) allows(origin string) bool {
 
 const (
 	corsMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
-	corsExposed = "content-location, location, x-pagination-total, x-pagination-next, x-request-id, x-weft-ignored"
+	corsExposed = "content-location, location, x-pagination-total, x-pagination-next, x-request-id, x-weft-ignored, x-weft-missed"
 )
 
 // corsHeaders are the headers that pages may send, beside those that begin with x-.

@@ -2,11 +2,9 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 
-	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/server/wire"
@@ -51,56 +49,6 @@ func (c *call) shownFault(err error) *wire.Error {
 	}
 	return f
 }
-
-// followRun calls yield with the records of a run until its end, which is the last. Records before
-// after are left out. It returns the error of yield, or of a log that has lost the run.
-func (c *call) followRun(r queue.Run, after uint64, yield func(wire.Event) error) error {
-	ctx, ended := c.untilEnded(r)
-	defer ended()
-	for e, err := range c.server.events().Follow(ctx, r.Thread, after) {
-		var missed *topic.MissedError
-		switch {
-		case errors.As(err, &missed):
-			continue
-		case err != nil && ctx.Err() == nil:
-			return err
-		case err != nil || e.Run != r.ID:
-			continue
-		}
-		var end wire.RunEnd
-		last := e.Kind == wire.KindEnd && json.Unmarshal(e.Data, &end) == nil && !end.Handed
-		if last { // the end of the run is stored after its events
-			_, _ = c.server.queue.Wait(c.Context(), r.Thread, r.ID)
-		}
-		if err := yield(e); err != nil || last {
-			return err
-		}
-	}
-	final := ended()
-	if c.Context().Err() != nil {
-		return c.Context().Err()
-	}
-	data, err := encode(endOf(final))
-	if err != nil {
-		return err
-	}
-	return yield(wire.Event{Run: r.ID, Kind: wire.KindEnd, Data: data})
-}
-
-// endOf returns the end of a run whose last record is missing.
-func endOf(r queue.Run) wire.RunEnd {
-	end := wire.RunEnd{Status: wire.RunStatus(r.Status), Waiting: len(r.Result) > 0}
-	if !end.Status.Final() {
-		end.Status = wire.RunInterrupted // it was rolled back
-	}
-	if r.Error != nil {
-		end.Error = &wire.RunError{Error: r.Error.Name, Message: r.Error.Message}
-	}
-	return end
-}
-
-// errGone ends the projection of events whose client has gone.
-var errGone = errors.New("server: the client has gone")
 
 // acceptsText reports whether a question takes a text as a string.
 func acceptsText(in graph.Interrupt, text string) bool {

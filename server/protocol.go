@@ -1,13 +1,12 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"strconv"
 
-	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/server/wire"
+	"github.com/weftrun/weft/server/work"
 )
 
 // streamProtocol answers with the events of a thread that the body selects: those in the log, and
@@ -28,7 +27,7 @@ func streamProtocol(c *call) error {
 	s := c.openStream()
 	defer s.close()
 	protocol := wire.NewProtocol(sub)
-	err = c.follow(c.Context(), t.ThreadID, 0, func(e wire.Event) error {
+	err = c.follow(c.Context(), t.ThreadID, nil, func(e wire.Event) error {
 		events, err := protocol.Project(e)
 		for i := 0; i < len(events) && err == nil; i++ {
 			err = s.send(events[i].Method, strconv.FormatUint(events[i].Seq, 10), events[i].Data)
@@ -40,29 +39,14 @@ func streamProtocol(c *call) error {
 
 // endOf ends a stream of a thread. err is that of the log, or of a client that has gone.
 func (c *call) endOf(s *eventStream, err error) error {
-	if err == nil || c.Context().Err() != nil || s.failed() {
+	if err == nil || errors.Is(err, work.ErrSlow) || c.Context().Err() != nil || s != nil && s.failed() {
 		return nil
+	}
+	if s == nil { // it has not begun
+		return err
 	}
 	c.server.log().ErrorContext(c.Context(), "server: the events of a thread", "request_id", c.id, "error", err)
 	return s.send("error", "", []byte(`{"error":"`+wire.NameLost+`","message":"the events of the thread are lost"}`))
-}
-
-// follow yields the records of a thread after a Seq until ctx ends. yield must not be called
-// again after it has returned an error.
-func (c *call) follow(ctx context.Context, threadID string, after uint64, yield func(wire.Event) error) error {
-	for e, err := range c.server.events().Follow(ctx, threadID, after) {
-		var missed *topic.MissedError
-		if errors.As(err, &missed) {
-			continue
-		}
-		if err == nil {
-			err = yield(e)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // The modes of the stream of a thread.
@@ -116,10 +100,24 @@ func streamThread(c *call) error {
 	} else if seen, err = c.server.events().Last(c.Context(), t.ThreadID); err != nil {
 		return err
 	}
-	s := c.openStream()
-	defer s.close()
+	var s *eventStream
+	ready := func(missed uint64) {
+		if o.After >= 0 {
+			missed -= min(missed, work.Position(uint64(o.After))) // the client has the events of the others
+		}
+		s = c.openAfter(missed)
+	}
+	defer func() {
+		if s != nil {
+			s.close()
+		}
+	}()
+	if o.After < 0 {
+		ready(0)
+		ready = nil
+	}
 	classic := wire.NewClassic(o)
-	err = c.follow(c.Context(), t.ThreadID, 0, func(e wire.Event) error {
+	err = c.follow(c.Context(), t.ThreadID, ready, func(e wire.Event) error {
 		events, err := classic.Project(e)
 		for i := 0; i < len(events) && err == nil && e.Seq > seen; i++ {
 			err = s.send(events[i].Name, strconv.FormatUint(events[i].ID, 10), events[i].Data)

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/server/wire"
+	"github.com/weftrun/weft/server/work"
 )
 
 func streamRun(c *call) error {
@@ -24,7 +24,7 @@ func streamRun(c *call) error {
 	q := made.request
 	return c.stream(made.run, streamOptions{wire.ClassicOptions{
 		Run: made.run.ID, Modes: q.StreamMode, Subgraphs: q.Subgraphs, Dialect: c.dialect, After: -1,
-	}, false})
+	}, false, false})
 }
 
 // joinStream answers with the events of a run: after the id in Last-Event-ID, or those to come. A
@@ -38,12 +38,12 @@ func joinStream(c *call) error {
 	if err != nil {
 		return err
 	}
-	o := streamOptions{wire.ClassicOptions{Modes: modes, Dialect: c.dialect, After: -1}, true}
+	o := streamOptions{wire.ClassicOptions{Modes: modes, Dialect: c.dialect, After: -1}, true, false}
 	if text := c.Header.Get("Last-Event-ID"); text != "" {
 		if o.After, err = wire.ParseEventID(text); err != nil {
 			return invalid("Last-Event-ID must be -1 or the id of an event (got %.100q)", text)
 		}
-		o.live = false
+		o.live, o.resumed = false, true
 	}
 	r, err := c.run("read")
 	var fault *wire.Error
@@ -94,96 +94,37 @@ func splitModes(values []string) (modes []string, err error) {
 // streamOptions select the events of a stream.
 type streamOptions struct {
 	wire.ClassicOptions
-	live bool // only events that are not in the log yet
-}
-
-// lateTime is how long a stream waits for the last event of a run that has ended, before it reads
-// what is in the log.
-const lateTime = time.Second
-
-// untilEnded returns a context in which the log of a run is followed. It ends lateTime after the
-// run. The function ends it at once, and returns the run as it ended.
-func (c *call) untilEnded(r queue.Run) (context.Context, func() queue.Run) {
-	ctx, stop := context.WithCancel(c.Context())
-	var ended queue.Run
-	var waiter sync.WaitGroup
-	waiter.Go(func() {
-		ended, _ = c.server.queue.Wait(ctx, r.Thread, r.ID)
-		if ended.Attempt > 0 || ended.ID == "" { // else it never began
-			await(ctx, lateTime)
-		}
-		stop()
-	})
-	return ctx, func() queue.Run {
-		stop()
-		waiter.Wait()
-		return ended
-	}
+	live    bool // only events that are not in the log yet
+	resumed bool // the client goes on, and learns what is gone
 }
 
 // stream writes the events of a run until it has ended, and its end can be read.
 func (c *call) stream(r queue.Run, o streamOptions) error {
-	log := c.server.events()
-	var seen uint64
+	w := runWriter{classic: wire.NewClassic(o.ClassicOptions)}
 	if o.live {
 		var err error
-		if seen, err = log.Last(c.Context(), r.Thread); err != nil {
+		if w.seen, err = c.server.events().Last(c.Context(), r.Thread); err != nil {
 			return err
 		}
 	}
-	s := c.openStream()
-	defer s.close()
-	ctx, ended := c.untilEnded(r)
-	defer ended()
-	w := runWriter{stream: s, run: r.ID, classic: wire.NewClassic(o.ClassicOptions), seen: seen}
-	for e, err := range log.Follow(ctx, r.Thread, 0) {
-		var missed *topic.MissedError
-		if errors.As(err, &missed) {
-			continue
+	ready := func(missed uint64) { w.stream = c.openAfter(missed) }
+	defer func() {
+		if w.stream != nil {
+			w.stream.close()
 		}
-		if err != nil {
-			if ctx.Err() == nil {
-				return c.lost(s, r, err)
-			}
-			break
-		}
-		if more, err := w.write(e); err != nil || !more {
-			return c.runRead(r, w, err)
-		}
+	}()
+	if !o.resumed {
+		ready(0)
+		ready = nil
 	}
-	final := ended()
-	if c.Context().Err() != nil {
-		return nil
+	err := c.followRun(r, ready, w.write)
+	switch {
+	case err == nil || errors.Is(err, errGone) || errors.Is(err, work.ErrSlow) || c.Context().Err() != nil:
+		return nil // the client of a reader that is too slow goes on with another request
+	case w.stream == nil: // it has not begun
+		return err
 	}
-	// The run has ended. What is in the log by now was perhaps not read in time.
-	rest, err := log.Read(c.Context(), r.Thread)
-	if err != nil {
-		return c.lost(s, r, err)
-	}
-	for _, e := range rest {
-		if e.Seq <= w.last {
-			continue
-		}
-		if more, err := w.write(e); err != nil || !more {
-			return c.runRead(r, w, err)
-		}
-	}
-	if final.Error != nil {
-		data, err := encode(wire.RunError{Error: final.Error.Name, Message: final.Error.Message})
-		if err != nil {
-			return err
-		}
-		return s.send("error", "", data)
-	}
-	return nil
-}
-
-// runRead ends the stream of a run: after its last event, or for an error.
-func (c *call) runRead(r queue.Run, w runWriter, err error) error {
-	if w.done { // the end of the run is stored after its events
-		_, _ = c.server.queue.Wait(c.Context(), r.Thread, r.ID)
-	}
-	return err
+	return c.lost(w.stream, r, err)
 }
 
 // lost ends a stream whose log cannot be read.
@@ -192,31 +133,41 @@ func (c *call) lost(s *eventStream, r queue.Run, err error) error {
 	return s.send("error", "", []byte(`{"error":"`+wire.NameLost+`","message":"the events of the run are lost"}`))
 }
 
-// runWriter writes the records of a thread to the stream of one run.
+// runWriter writes the records of a run to its stream.
 type runWriter struct {
 	stream  *eventStream
-	run     string
 	classic *wire.Classic
 	seen    uint64 // records up to it are not written
-	last    uint64 // the Seq of the newest record
-	done    bool   // the run has ended
 }
 
-// write writes a record. more is false after the last of the run, and when the client has gone.
-func (w *runWriter) write(e wire.Event) (more bool, err error) {
-	w.last = e.Seq
+// write writes a record. It returns errGone when the client has gone.
+func (w *runWriter) write(e wire.Event) error {
+	if e.Seq == 0 { // the log lacks the end of the run
+		return w.end(e)
+	}
 	events, err := w.classic.Project(e)
 	if err != nil {
-		return false, err
+		return err
 	}
 	for i := 0; i < len(events) && e.Seq > w.seen; i++ {
 		if w.stream.send(events[i].Name, strconv.FormatUint(events[i].ID, 10), events[i].Data) != nil {
-			return false, nil
+			return errGone
 		}
 	}
+	return nil
+}
+
+// end writes the failure of a run whose last record is missing. It has no id.
+func (w *runWriter) end(e wire.Event) error {
 	var end wire.RunEnd
-	w.done = e.Run == w.run && e.Kind == wire.KindEnd && json.Unmarshal(e.Data, &end) == nil && !end.Handed
-	return !w.done, nil
+	if err := json.Unmarshal(e.Data, &end); err != nil || end.Error == nil {
+		return err
+	}
+	data, err := encode(end.Error)
+	if err == nil && w.stream.send("error", "", data) != nil {
+		err = errGone
+	}
+	return err
 }
 
 // await waits for a time, or until ctx ends.

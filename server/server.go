@@ -14,6 +14,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/server/queue"
+	"github.com/weftrun/weft/server/work"
 )
 
 // Server is an http.Handler that serves graphs. It is safe for concurrent use.
@@ -29,6 +30,7 @@ type Server struct {
 	leftovers  records[leftover]
 	queue      *queue.Queue
 	bus        topic.Bus
+	hub        *work.Hub
 	readers    readers
 	crons      crons
 	webhooks   *webhooks
@@ -61,6 +63,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if s.bus, err = busOf(ctx, c); err != nil {
 		return nil, err
 	}
+	s.hub = &work.Hub{Log: s.events()}
 	if s.queue, err = queue.New(queue.Config{Store: c.Store, Documents: docs, Bus: s.bus, Line: s.limits.ThreadRuns, Now: c.Now, Engine: served.onEngine()}); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}

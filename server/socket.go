@@ -178,15 +178,14 @@ func (s *socket) subscribe(ctx context.Context, command wire.Command) error {
 		cancel()
 		return badCommand("the socket has too many subscriptions")
 	}
-	stored, err := s.c.server.events().Read(ctx, s.thread.ThreadID)
 	protocol := wire.NewProtocol(sub)
+	reader := s.c.server.hub.Open(s.thread.ThreadID, 0)
 	var replay []wire.ProtocolEvent
-	after := uint64(0)
-	for i := 0; i < len(stored) && err == nil; i++ {
-		var events []wire.ProtocolEvent
-		events, err = protocol.Project(stored[i])
-		replay, after = append(replay, events...), stored[i].Seq
-	}
+	err = reader.Read(ctx, func(e wire.Event) error {
+		events, err := protocol.Project(e)
+		replay = append(replay, events...)
+		return err
+	})
 	if err == nil {
 		err = s.answer(ctx, command, subscribed{id, len(replay)})
 	}
@@ -195,6 +194,7 @@ func (s *socket) subscribe(ctx context.Context, command wire.Command) error {
 	}
 	end := func() {
 		cancel()
+		reader.Close()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.subscriptions, id)
@@ -205,7 +205,7 @@ func (s *socket) subscribe(ctx context.Context, command wire.Command) error {
 	}
 	s.readers.Go(func() {
 		defer end()
-		err := s.c.follow(ctx, s.thread.ThreadID, after, func(e wire.Event) error {
+		err := followReader(ctx, reader, nil, func(e wire.Event) error {
 			events, err := protocol.Project(e)
 			for i := 0; i < len(events) && err == nil; i++ {
 				err = s.write(ctx, events[i].Data)

@@ -56,7 +56,7 @@ const idBits = 16
 // goes on. Any other error is the last result.
 func (l Log) Follow(ctx context.Context, thread string, after uint64) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
-		p := &projector{ctx: ctx, log: l, thread: thread, runs: map[string]*loggedRun{}}
+		p := l.projector(ctx, thread)
 		for b, err := range (eventlog.Log{Bus: l.Bus}).Follow(ctx, thread, 0) {
 			var missed *topic.MissedError
 			var records []wire.Event
@@ -84,33 +84,68 @@ func (l Log) Follow(ctx context.Context, thread string, after uint64) iter.Seq2[
 
 // Read returns the records that are in the log now.
 func (l Log) Read(ctx context.Context, thread string) (records []wire.Event, err error) {
-	last, err := eventlog.Log{Bus: l.Bus}.Last(ctx, thread)
-	if err != nil || last == 0 {
-		return nil, err
-	}
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	p := &projector{ctx: ctx, log: l, thread: thread, runs: map[string]*loggedRun{}}
+	err = l.replay(ctx, &replayed{projector: l.projector(ctx, thread)}, func(e wire.Event) error {
+		records = append(records, e)
+		return nil
+	})
+	return records, err
+}
+
+// replayed is where a reader of the log has come to.
+type replayed struct {
+	projector *projector
+	position  uint64 // of the newest batch that was read
+	seq       uint64 // of the newest record
+	missed    uint64 // batches that are gone from the front of the log
+}
+
+// replay yields the records that are in the log now, of a new projector. It returns the error of
+// yield, or of the log.
+func (l Log) replay(ctx context.Context, r *replayed, yield func(wire.Event) error) error {
+	thread := r.projector.thread
+	last, err := eventlog.Log{Bus: l.Bus}.Last(ctx, thread)
+	if err != nil || last == 0 {
+		return err
+	}
 	for b, err := range (eventlog.Log{Bus: l.Bus}).Follow(ctx, thread, 0) {
 		var missed *topic.MissedError
 		switch {
-		case errors.As(err, &missed) && (missed.Count == 0 || missed.From+missed.Count > last): // all of it has gone meanwhile
-			return records, nil
 		case errors.As(err, &missed):
+			r.missed += missed.Count
+			if missed.Count == 0 || missed.From+missed.Count > last { // all of it has gone meanwhile
+				return nil
+			}
 			continue
 		case err != nil:
-			return records, fmt.Errorf("work: the log of thread %.100q: %w", thread, err)
+			return fmt.Errorf("work: the log of thread %.100q: %w", thread, err)
 		}
-		more, err := p.project(b)
-		if err != nil {
-			return records, fmt.Errorf("work: the log of thread %.100q: %w", thread, err)
-		}
-		if records = append(records, more...); b.Position >= last {
-			break
+		if err := r.add(b, yield); err != nil || r.position >= last {
+			return err
 		}
 	}
-	return records, nil
+	return context.Cause(ctx)
 }
+
+// add yields the records of the next batch.
+func (r *replayed) add(b eventlog.Batch, yield func(wire.Event) error) error {
+	records, err := r.projector.project(b)
+	if err != nil {
+		return fmt.Errorf("work: the log of thread %.100q: %w", r.projector.thread, err)
+	}
+	r.position = b.Position
+	for _, e := range records {
+		r.seq = e.Seq
+		if err := yield(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Position returns the position, in the log, of the batch of a record.
+func Position(seq uint64) uint64 { return seq >> idBits }
 
 // readTime bounds Read.
 const readTime = 10 * time.Second
@@ -131,6 +166,10 @@ type projector struct {
 	log    Log
 	thread string
 	runs   map[string]*loggedRun
+}
+
+func (l Log) projector(ctx context.Context, thread string) *projector {
+	return &projector{ctx: ctx, log: l, thread: thread, runs: map[string]*loggedRun{}}
 }
 
 // loggedRun is a run in the log.
