@@ -103,10 +103,13 @@ type Way struct {
 	To   string `json:"to"`
 	Send bool   `json:"send,omitempty"`
 	// Branch is the number of the branch that decided, from 1; 0 for the node's own
-	// Command.
+	// Command, and HandlerBranch for that of its error handler.
 	Branch int    `json:"branch,omitempty"`
 	Why    string `json:"why,omitempty"` // the node's reason; see graph.Command.WithReason
 }
+
+// HandlerBranch is the Branch of a Way that an error handler chose.
+const HandlerBranch = -1
 
 // Task is one due task.
 type Task struct {

@@ -232,7 +232,11 @@ func (t *task) decide(ctx context.Context, cmd Command, err error) error {
 		if t.asks() {
 			return nil
 		}
-		err = t.follow(cmd, t.job.targets, 0)
+		branch := 0
+		if t.failure != nil {
+			branch = checkpoint.HandlerBranch
+		}
+		err = t.follow(cmd, t.job.targets, branch)
 	}
 	if err == nil {
 		err = t.run.schema.CheckWrites(t.view)

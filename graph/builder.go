@@ -87,6 +87,12 @@ func (b *Builder[S]) Defer(node string) {
 	b.draft().defers = append(b.draft().defers, namedDraft{node, b.draft().place()})
 }
 
+// Label says in drawings when a choice is taken, such as "no facts yet": a way that a Command of a
+// node, one of its branches or its error handler may take. It changes nothing else.
+func (b *Builder[S]) Label(from, to, when string) {
+	b.draft().labels = append(b.draft().labels, labelDraft{from, to, when, b.draft().place()})
+}
+
 // At returns a Builder of the same graph whose calls are reported at pos, for
 // front ends that read a graph from a file.
 func (b *Builder[S]) At(pos string) *Builder[S] {
@@ -112,6 +118,7 @@ type parts struct {
 	joins    []joinDraft
 	defers   []namedDraft
 	handlers []handlerDraft
+	labels   []labelDraft
 	defaults *defaultDraft // nil if there are none
 	mistakes []Mistake
 }
@@ -166,6 +173,11 @@ type joinDraft struct {
 type namedDraft struct {
 	name string
 	pos  place
+}
+
+type labelDraft struct {
+	from, to, when string
+	pos            place
 }
 
 // handlerDraft is a handler as it was declared.

@@ -37,6 +37,7 @@ func (d *draft) compile(cfg Config, pos place) (*program, error) {
 	c.addDefers()
 	c.addBreakpoints(cfg)
 	c.addHandlers()
+	c.addLabels()
 	if c.entry >= 0 {
 		c.p.shape.Start = []int{c.entry}
 	}

@@ -3,6 +3,7 @@ package graph_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -94,6 +95,74 @@ func TestDraw_Graph(t *testing.T) {
 	}
 	if err != nil || again.Mermaid() != d.Mermaid() {
 		t.Errorf("the drawing does not survive JSON: %v", err)
+	}
+}
+
+func TestDraw_Labels(t *testing.T) {
+	b := graph.New[world]("labels")
+	b.Node("a", graph.Router(func(context.Context, *world) (graph.Command, error) { return graph.Goto("b"), nil }, "b", graph.End))
+	b.Node("b", logs("b"))
+	b.Label("a", "b", `x < "1"`)
+	b.Label("a", "b", "y is\n set")
+	b.Label("a", graph.End, "else")
+	b.Edge(graph.Start, "a")
+	b.Edge("b", graph.End)
+	g := build(t, b, stored())
+	invoke(t, g, "t1", graph.Done)
+	d, err := g.Thread("t1").Draw(ctx, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		d.Mermaid(): `n0 -.->|"x #lt; #quot;1#quot; or y is set ×1"| n1`, d.DOT(): `label="x < \"1\" or y is set ×1"`, d.Text(): `? b ✓: x < "1" or y is set`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("want %s in\n%s", want, text)
+		}
+	}
+	for _, wrong := range [][3]string{{"a", "c", "x"}, {"b", graph.End, "x"}, {"c", "a", "x"}, {"a", "b", " "}} {
+		b := graph.New[world]("wrong")
+		b.Node("a", graph.Router(func(context.Context, *world) (graph.Command, error) { return graph.Goto("b"), nil }, "b"))
+		b.Node("b", logs("b"))
+		b.Edge(graph.Start, "a")
+		b.Edge("b", graph.End)
+		b.Label(wrong[0], wrong[1], wrong[2])
+		if _, err := b.Compile(graph.Config{}); err == nil || !strings.Contains(err.Error(), "label") {
+			t.Errorf("the label %q is accepted: %v", wrong, err)
+		}
+	}
+}
+
+// A choice and the way of an error handler may lead to the same node. Each counts its own.
+func TestDraw_CountsChoicesAndHandlersApart(t *testing.T) {
+	b := graph.New[world]("both")
+	b.Node("a", graph.Router(func(_ context.Context, s *world) (graph.Command, error) {
+		switch s.Log.Len() {
+		case 0:
+			return graph.Goto("b"), nil
+		case 1, 2:
+			return graph.Command{}, errors.New("broken")
+		}
+		return graph.Goto(graph.End), nil
+	}, "b", graph.End))
+	b.OnError("a", graph.Handler(func(context.Context, *world, *graph.NodeError) (graph.Command, error) { return graph.Goto("b"), nil }, "b"))
+	b.Node("b", logs("b"))
+	b.Edge(graph.Start, "a")
+	b.Edge("b", "a")
+	g := build(t, b, stored())
+	invoke(t, g, "t1", graph.Done)
+	d, err := g.Thread("t1").Draw(ctx, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, e := range d.Edges {
+		if e.To != "stop" && e.Taken > 0 {
+			got[e.Kind] += e.Taken
+		}
+	}
+	if got["choice"] != 1 || got["rescue"] != 2 {
+		t.Errorf("the ways from a to b were taken %v, want once as a choice and twice by the handler", got)
 	}
 }
 

@@ -136,19 +136,27 @@ func (d *Drawing) markRan(p CommitInfo) {
 		from.Ran++
 		for _, w := range r.Ways {
 			if to := d.find(w.To); to != nil {
-				d.take(from.ID, to.ID)
+				d.take(from.ID, to.ID, w.Branch == checkpoint.HandlerBranch)
 			}
 		}
 	}
 }
 
-// take counts that a choice was taken.
-func (d *Drawing) take(from, to string) {
+// take counts that a choice was taken, by the error handler of the node or else by itself. Records
+// of earlier versions do not say which it was: then the edge that there is counts.
+func (d *Drawing) take(from, to string, handled bool) {
+	other := -1
 	for i := range d.Edges {
-		e := &d.Edges[i]
-		if e.From == from && e.To == to && (e.Kind == "choice" || e.Kind == edgeHandler) {
+		switch e := &d.Edges[i]; {
+		case e.From != from || e.To != to || e.Kind != "choice" && e.Kind != edgeHandler:
+		case handled == (e.Kind == edgeHandler):
 			e.Taken++
 			return
+		default:
+			other = i
 		}
+	}
+	if other >= 0 {
+		d.Edges[other].Taken++
 	}
 }

@@ -38,6 +38,8 @@ type DrawnEdge struct {
 	// Kind is "edge"; "choice", which a Command or a branch may take; "join", one of
 	// several that must all have come; or "rescue", which an error handler may take.
 	Kind string `json:"kind"`
+	// Label says when a choice is taken; see [Builder.Label].
+	Label string `json:"label,omitempty"`
 	// Taken is how often the choice was taken: in the drawing of a run.
 	Taken int `json:"taken,omitempty"`
 }
@@ -72,11 +74,23 @@ func (d *Drawing) mermaid(b *strings.Builder, indent string) {
 	arrows := map[string]string{"edge": "-->", "choice": "-.->", "join": "==>", edgeHandler: "-.->|error|"}
 	for _, e := range d.Edges {
 		arrow := arrows[e.Kind]
-		if e.Taken > 0 && e.Kind == "choice" {
-			arrow += fmt.Sprintf("|×%d|", e.Taken)
+		if text := e.text(); text != "" && e.Kind == "choice" {
+			arrow += "|" + mermaidText(text) + "|"
+			if e.Label == "" {
+				arrow = arrows[e.Kind] + "|" + text + "|"
+			}
 		}
 		fmt.Fprintf(b, "%s%s %s %s\n", indent, e.From, arrow, e.To)
 	}
+}
+
+// text is what is written at the edge.
+func (e *DrawnEdge) text() string {
+	text := e.Label
+	if e.Taken > 0 {
+		text = strings.TrimSpace(fmt.Sprintf("%s ×%d", text, e.Taken))
+	}
+	return text
 }
 
 func (n *DrawnNode) brackets() (open, shut string) {
@@ -152,8 +166,8 @@ func (d *Drawing) dot(b *strings.Builder, indent string) {
 	styles := map[string]string{"edge": "", "choice": "style=dashed", "join": "penwidth=3", edgeHandler: "style=dashed, color=red"}
 	for _, e := range d.Edges {
 		style := styles[e.Kind]
-		if e.Taken > 0 {
-			style += fmt.Sprintf(", label=\"×%d\"", e.Taken)
+		if text := e.text(); text != "" {
+			style += ", label=" + dotText(text)
 		}
 		for _, end := range [2][2]string{{"ltail", e.From}, {"lhead", e.To}} {
 			if n := d.byID(end[1]); n != nil && n.Inside != nil {
@@ -204,7 +218,8 @@ func dotText(s string) string {
 // Text returns the drawing as a tree for a terminal: under each node, where it leads.
 // What was drawn above is only named, with ↑ behind it. A line is marked ? where it is
 // a choice, & where it is one way into a join, and ! where an error handler goes; in the
-// drawing of a run ✓ follows what ran, with how often, and … what is due.
+// drawing of a run ✓ follows what ran, with how often, and … what is due. The label of a
+// choice is behind a colon.
 func (d Drawing) Text() string {
 	var b strings.Builder
 	b.WriteString(d.Graph + "\n")
@@ -233,6 +248,9 @@ func (d *Drawing) text(b *strings.Builder, indent, from string, drawn map[string
 		again := drawn[e.To] && n.Kind != "end"
 		if again {
 			line += " ↑"
+		}
+		if e.Label != "" {
+			line += ": " + e.Label
 		}
 		b.WriteString(line + "\n")
 		if again || n.Kind == "end" {

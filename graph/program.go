@@ -18,15 +18,16 @@ import (
 // program is a compiled graph of any state: what the executor runs. It does not
 // change, and all runs share it.
 type program struct {
-	name   string
-	shape  step.Program
-	nodes  []node // numbered as in shape
-	schema *state.Schema
-	expire []int // the fields that live for one step
-	breaks bool  // some node has a static interrupt
-	safe   bool  // folding the writes of one task cannot fail
-	cfg    Config
-	hash   string
+	name      string
+	shape     step.Program
+	nodes     []node // numbered as in shape
+	schema    *state.Schema
+	expire    []int // the fields that live for one step
+	breaks    bool  // some node has a static interrupt
+	safe      bool  // folding the writes of one task cannot fail
+	cfg       Config
+	hash      string
+	wayLabels map[way]string // of choices, for drawings
 	// untyped returns the graph of a program with the state of this one.
 	untyped func(*program) Untyped
 }

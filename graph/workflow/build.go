@@ -79,6 +79,7 @@ func (b *builder) addNode(n *node) error {
 		b.at(n.ref).Node(n.name, graph.Router(func(ctx context.Context, rec *record.Record) (graph.Command, error) {
 			return b.decide(ctx, n, rec)
 		}, names(n.next.targets())...).With(n.Policy))
+		b.label(n, n.name)
 		b.onFailure(n, n.name, true)
 	default:
 		b.at(n.ref).Node(n.name, b.cached(n, graph.Func(func(ctx context.Context, rec *record.Record) error {
@@ -187,9 +188,19 @@ func (b *builder) chooseWith(n *node, vars map[string]any, result any) (graph.Co
 			}
 		}
 		b.seen.took(n, i)
-		return graph.Goto(names(w.to)...), nil
+		return graph.Goto(names(w.to)...).WithReason("%s", w.reason()), nil
 	}
 	return graph.Command{}, &RunError{x.src.at(x.at), "no condition of next is true, and it has no else"}
+}
+
+// label gives the choices of n's next their conditions as labels. from is the node of the graph
+// that chooses.
+func (b *builder) label(n *node, from string) {
+	for _, w := range n.next.ways {
+		for i, to := range names(w.to) {
+			b.at(w.to[i]).Label(from, to, w.reason())
+		}
+	}
 }
 
 // names returns the names that package graph knows the targets by.

@@ -118,6 +118,24 @@ type way struct {
 	to   []ref
 }
 
+// maxReason is how many bytes of a condition are the reason of a choice.
+const maxReason = 200
+
+// reason says why a way is taken.
+func (w way) reason() string {
+	if w.cond == nil {
+		return "else"
+	}
+	text := strings.Join(strings.Fields(w.cond.at.Value), " ")
+	if inner, ok := strings.CutPrefix(text, "${{"); ok && strings.HasSuffix(inner, "}}") {
+		text = strings.TrimSpace(strings.TrimSuffix(inner, "}}"))
+	}
+	if len(text) > maxReason {
+		text = strings.ToValidUTF8(text[:maxReason], "") + "…"
+	}
+	return text
+}
+
 // conditional reports whether the node decides at run time where to go.
 func (n *next) conditional() bool { return n != nil && (len(n.ways) != 1 || n.ways[0].cond != nil) }
 

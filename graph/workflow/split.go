@@ -280,4 +280,5 @@ func (b *builder) leave(n *node, from string) {
 	b.at(n.ref).Branch(from, func(ctx context.Context, rec *record.Record) (graph.Command, error) {
 		return b.choose(ctx, n, rec, nil)
 	}, names(n.next.targets())...)
+	b.label(n, from)
 }

@@ -87,7 +87,7 @@ func (g *grid) rect(n int, top Point, of size) Rect {
 // branch returns the way from the trunk of an arc to a node, or back, and the area of its label.
 func (g *grid) branch(slot int, in bool, top Point, box Rect, e *graph.DrawnEdge) (way []Point, label Rect) {
 	trunk := top.X + g.port(slot, in)
-	width := labelOf(e)
+	width := min(labelOf(e), g.cell.w)
 	if in {
 		x := box.X + box.W/2 + (2*slot-len(g.ins)+1)*portGap/2
 		bus := box.Y - g.inRoom + slot*busGap + busGap/2

@@ -78,6 +78,7 @@ const (
 	portGap     = 16
 	labelHeight = 16
 	labelWidth  = 30
+	maxLabel    = 150 // of the text of a label, without its number
 	loopWidth   = 26
 )
 

@@ -32,13 +32,19 @@ type seg struct {
 	minor    bool // other segments at its item are used to align columns
 }
 
+// countRoom is the widest number at a label.
+const countRoom = " ×888"
+
 // labelOf returns how much room the label of an edge needs; 0 means that it never has one.
 func labelOf(e *graph.DrawnEdge) int {
 	switch e.Kind {
 	case "edge", "join":
 		return 0
 	case "choice":
-		return labelWidth
+		if e.Label == "" {
+			return labelWidth
+		}
+		return max(labelWidth, textWidth(cut(clean(e.Label), subSize, maxLabel)+countRoom, subSize)+6)
 	}
 	return textWidth("error ×88", subSize) + 6 // the way of an error handler
 }

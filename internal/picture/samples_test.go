@@ -66,6 +66,17 @@ func prefixed(d graph.Drawing, prefix string) graph.Drawing {
 	return d
 }
 
+// labelled gives the choices of a drawing a label.
+func labelled(d graph.Drawing, label string) graph.Drawing {
+	d.Edges = slices.Clone(d.Edges)
+	for i := range d.Edges {
+		if d.Edges[i].Kind == "choice" {
+			d.Edges[i].Label = label
+		}
+	}
+	return d
+}
+
 // fan returns a graph with n nodes side by side.
 func fan(n int) graph.Drawing {
 	edges := []string{"start>router:split", "join>end"}
@@ -111,7 +122,9 @@ var samples = map[string]graph.Drawing{
 	"layered60": layered(60, 6), "layered500": layered(500, 12),
 	"names": draw("names & more", "start>a<b>\"c\"", "a<b>\"c\">検索する検索する検索する検索する検索する検索する", "a<b>\"c\">graph:a_very_long_name_that_goes_on_and_on_and_on_until_it_has_to_be_cut",
 		"検索する検索する検索する検索する検索する検索する>end", "graph:a_very_long_name_that_goes_on_and_on_and_on_until_it_has_to_be_cut>e👩‍👩‍👧‍👦x", "e👩‍👩‍👧‍👦x>end"),
-	"apart":   draw("apart", "start>a", "a>end", "b>c", "d>d"),
-	"wide":    draw("wide", "start>r", "r?a", "r?b", "r?c", "r?d", "r?e", "r?end", "a>end", "b>end", "c>r", "d>f", "e>f", "f>end"),
+	"apart":  draw("apart", "start>a", "a>end", "b>c", "d>d"),
+	"wide":   draw("wide", "start>r", "r?a", "r?b", "r?c", "r?d", "r?e", "r?end", "a>end", "b>end", "c>r", "d>f", "e>f", "f>end"),
+	"labels": labelled(loop, "x > 3 and the list of the facts is long enough for a report"), "labels5": labelled(fan(5), "part of it"),
+	"labels100": labelled(fan(100), "a part of the whole work that is long"), "labels60": labelled(layered(60, 6), "n is even"),
 	"diamond": draw("diamond", "start>a", "a>b", "a>c", "b>d", "c>d", "d>end", "a>d"),
 }

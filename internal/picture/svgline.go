@@ -64,29 +64,47 @@ func (w *svgWriter) line(l *Line) {
 	}
 	to := l.ends[1][len(l.ends[1])-1]
 	w.printf(`<g%s class="%s">`, w.id(EdgeID(l.ends[0], to, classOf(l.Kind))), class)
-	if why := w.why(l); why != "" {
-		w.printf("<title>%s</title>", escape(why))
+	if about := w.about(l); about != "" {
+		w.printf("<title>%s</title>", escape(about))
 	}
 	w.stroke(l, l.Kind != "join")
 	if l.Label.W > 0 {
-		label := ""
-		if classOf(l.Kind) == handler {
-			label = "error"
-		}
-		if count > 0 {
-			label = strings.TrimSpace(fmt.Sprintf("%s ×%d", label, count))
-		}
-		w.printf(`<text class="label" x="%d" y="%d">%s</text>`, l.Label.X+l.Label.W/2, l.Label.Y+l.Label.H/2+4, label)
+		w.printf(`<text class="label" x="%d" y="%d">%s</text>`, l.Label.X+l.Label.W/2, l.Label.Y+l.Label.H/2+4, escape(l.label(count)))
 	}
 	w.printf("</g>\n")
 }
 
-// why is the reason why the run went this way.
-func (w *svgWriter) why(l *Line) string {
-	if w.Run == nil {
-		return ""
+// label is the text at an edge that was taken so often.
+func (l *Line) label(count int) string {
+	label, number := "", ""
+	if classOf(l.Kind) == handler {
+		label = "error"
 	}
-	return w.Run.Whys[Way{l.From, l.To}]
+	if count > 0 {
+		number = fmt.Sprintf(" ×%d", count)
+	}
+	if l.Kind == "choice" && l.edge.Label != "" {
+		label = cut(clean(l.edge.Label), subSize, min(maxLabel, l.Label.W-6-textWidth(countRoom, subSize)))
+	}
+	return strings.TrimSpace(label + number)
+}
+
+// about is when an edge is taken, and why the run took it last.
+func (w *svgWriter) about(l *Line) string {
+	text, why := "", ""
+	if l.edge.Label != "" {
+		text = "if " + l.edge.Label
+	}
+	if w.Run != nil {
+		why = w.Run.Whys[Way{l.From, l.To}]
+	}
+	switch {
+	case why == "" || why == l.edge.Label:
+		return text
+	case text == "":
+		return why
+	}
+	return text + "; taken last: " + why
 }
 
 // headLength is how long an arrowhead is.

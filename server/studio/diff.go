@@ -72,6 +72,8 @@ func wayOf(node string, w checkpoint.Way) way {
 	shown := way{From: cmp.Or(node, "(edit)"), To: w.To, Why: w.Why}
 	if w.Send {
 		shown.How = "as a task of its own"
+	} else if w.Branch == checkpoint.HandlerBranch {
+		shown.How = "by its error handler"
 	} else if w.Branch > 0 {
 		shown.How = fmt.Sprintf("by branch %d", w.Branch)
 	}
