@@ -87,8 +87,8 @@ func (b *Builder[S]) Defer(node string) {
 	b.draft().defers = append(b.draft().defers, namedDraft{node, b.draft().place()})
 }
 
-// Label says in drawings when a choice is taken, such as "no facts yet": a way that a Command of a
-// node, one of its branches or its error handler may take. It changes nothing else.
+// Label describes in drawings when a choice is taken, such as "no facts yet". A choice is a way
+// that a Command of a node, one of its branches or its error handler may take.
 func (b *Builder[S]) Label(from, to, when string) {
 	b.draft().labels = append(b.draft().labels, labelDraft{from, to, when, b.draft().place()})
 }

@@ -38,7 +38,7 @@ type DrawnEdge struct {
 	// Kind is "edge"; "choice", which a Command or a branch may take; "join", one of
 	// several that must all have come; or "rescue", which an error handler may take.
 	Kind string `json:"kind"`
-	// Label says when a choice is taken; see [Builder.Label].
+	// Label describes when a choice is taken; see [Builder.Label].
 	Label string `json:"label,omitempty"`
 	// Taken is how often the choice was taken: in the drawing of a run.
 	Taken int `json:"taken,omitempty"`

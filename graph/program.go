@@ -32,6 +32,9 @@ type program struct {
 	untyped func(*program) Untyped
 }
 
+// way is two nodes by their numbers, of which the first may lead to the second.
+type way struct{ from, to int }
+
 // node is a compiled node.
 type node struct {
 	job

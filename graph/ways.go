@@ -2,6 +2,7 @@ package graph
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/weftrun/weft/internal/step"
 )
@@ -199,4 +200,43 @@ func (c *compiler) resolve(pos place, kind, name string, targetNames []string) t
 		}
 	}
 	return ts
+}
+
+// addLabels gives the choices their labels.
+func (c *compiler) addLabels() {
+	for _, l := range c.labels {
+		from, ok := c.index[l.from]
+		if l.from == Start && c.entry >= 0 {
+			from, ok = c.entry, true
+		}
+		to, known := c.lookup(l.to)
+		text := strings.Join(strings.Fields(l.when), " ")
+		switch {
+		case !ok || !known || !c.p.nodes[from].mayChoose(to):
+			c.fail(l.pos, "a label names the choice from %q to %q, which does not exist", l.from, l.to)
+			continue
+		case text == "":
+			c.fail(l.pos, "the label of the choice from %q to %q is empty", l.from, l.to)
+			continue
+		}
+		if c.p.wayLabels == nil {
+			c.p.wayLabels = map[way]string{}
+		}
+		at := way{from, to}
+		if first := c.p.wayLabels[at]; first != "" && first != text {
+			text = first + " or " + text
+		}
+		c.p.wayLabels[at] = text
+	}
+}
+
+// mayChoose reports whether a Command of n, of a branch or of its handler may name a node.
+func (n *node) mayChoose(to int) bool {
+	leads := func(ts targets) bool { return slices.ContainsFunc(ts, func(t target) bool { return t.node == to }) }
+	for _, b := range n.branches {
+		if leads(b.targets) {
+			return true
+		}
+	}
+	return leads(n.targets) || n.leaves && to == end || n.onError != nil && leads(n.onError.targets)
 }

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -29,7 +30,9 @@ func (s *Server) studioHandler() http.Handler {
 		}
 		return s.follow()
 	}
-	pages := studio.New(studio.Config{Base: s.studioBase(), ReadOnly: s.config.Studio == StudioRead, Open: s.openStudio, Follow: follow, Fault: func(err error) (int, string) {
+	inner, started := s.innerHandler(), s.now()
+	open := func(r *http.Request) (studio.Source, error) { return s.openStudio(r, inner, started) }
+	pages := studio.New(studio.Config{Base: s.studioBase(), ReadOnly: s.config.Studio == StudioRead, Open: open, Follow: follow, Fault: func(err error) (int, string) {
 		f, hidden := faultOf(err)
 		if hidden {
 			s.log().Error("server: a page of the studio failed", "error", err)
@@ -44,7 +47,7 @@ func (s *Server) studioHandler() http.Handler {
 
 // openStudio returns what the studio shows to the caller of a request. A browser sends the key or
 // the token as the password of basic authentication.
-func (s *Server) openStudio(r *http.Request) (studio.Source, error) {
+func (s *Server) openStudio(r *http.Request, inner *http.ServeMux, started time.Time) (studio.Source, error) {
 	if _, password, ok := r.BasicAuth(); ok {
 		r = r.Clone(r.Context())
 		r.Header.Set("Authorization", "Bearer "+password)
@@ -53,11 +56,15 @@ func (s *Server) openStudio(r *http.Request) (studio.Source, error) {
 	if err := c.authenticate(); err != nil {
 		return nil, err
 	}
-	return studioSource{c}, nil
+	return studioSource{c, inner, started}, nil
 }
 
 // studioSource is what one caller may see.
-type studioSource struct{ c *call }
+type studioSource struct {
+	c       *call
+	inner   *http.ServeMux // the public interface; see innerCall
+	started time.Time      // of the server
+}
 
 // Graphs implements studio.Source. Graphs are for all who may read assistants, as they are for all
 // who run them.

@@ -121,7 +121,7 @@ type way struct {
 // maxReason is how many bytes of a condition are the reason of a choice.
 const maxReason = 200
 
-// reason says why a way is taken.
+// reason returns why a way is taken.
 func (w way) reason() string {
 	if w.cond == nil {
 		return "else"

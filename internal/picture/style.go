@@ -68,6 +68,10 @@ func CSS() string {
 	set(".weft-gantt .time-pause", "fill", "box")
 	set(".weft-gantt .heat", "fill", "done")
 	set(".weft-gantt .time-sum", "fill", "muted")
+	set(".weft-areas .grid", "stroke", "line")
+	for i, name := range []string{"running", "done", "asking", "retrying", "cached", "queued"} {
+		set(fmt.Sprintf(".weft-areas .area-%d", i), "fill", name, "stroke", "ground")
+	}
 	set(".weft-timeline .time-step,.weft-timeline .time-sum", "fill", "muted")
 	for _, s := range states[1:] {
 		name := string(s)
@@ -111,6 +115,8 @@ const fixedCSS = `.weft-picture{max-width:100%;height:auto;font-family:ui-sans-s
 .weft-gantt .state-failed>.shape,.weft-gantt .state-asking>.shape{stroke-width:1.4}
 .weft-gantt .state-retrying>.shape{stroke-dasharray:2 2}
 .weft-gantt .state-running>.shape{stroke-width:1.4;animation:none}
+.weft-areas .area-name{font-size:11px}
+.weft-areas .time-sum{font-size:10px;text-anchor:end}
 .weft-timeline .grid{fill:none;stroke-width:.5}
 .weft-timeline .time-wait{fill:none;stroke-width:2;stroke-dasharray:2 3}
 @media(prefers-reduced-motion:no-preference){.weft-picture .state-running>.shape{animation:weft-run 1s linear infinite}}

@@ -14,6 +14,10 @@
 //     of the turn and the state. It lists what changed since ?from= or the checkpoint before, with
 //     who wrote it, and the history before ?before=.
 //   - /threads/{id}/state.json is the state at ?at= as a file.
+//   - /threads/{id}/sizes has the stored bytes of each field at each checkpoint.
+//   - /store, /assistants, /crons and /system list items, assistants with their versions, scheduled
+//     runs, and the server itself. They call the public interface of the server,
+//     so its rules hold; see Caller.
 //   - /graphs/{id}/run has a form for an input, made of the schema.
 //   - /inbox lists the open questions of all threads. The form of each is sent to
 //     /threads/{id}/answer.

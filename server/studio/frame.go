@@ -9,7 +9,8 @@ import (
 )
 
 // sections are the entries of the menu.
-var sections = []struct{ path, name string }{{"/graphs", "Graphs"}, {"/threads", "Threads"}, {"/inbox", "Inbox"}}
+var sections = []struct{ path, name string }{{"/graphs", "Graphs"}, {"/threads", "Threads"}, {"/inbox", "Inbox"},
+	{"/store", "Store"}, {"/assistants", "Assistants"}, {"/crons", "Crons"}, {"/system", "System"}}
 
 // frame returns a page with what all pages have around their content.
 func (s *Handler) frame(v view) *h.Element {

@@ -71,6 +71,7 @@ func New(c Config) *Handler {
 			s.mux.HandleFunc("POST "+s.config.Base+pattern, s.act(act))
 		}
 	}
+	s.addRecords()
 	s.mux.HandleFunc("POST "+s.config.Base+"/graphs/{id}/run/input", s.checkForm)
 	for _, root := range []string{"", "/{$}"} {
 		s.mux.Handle("GET "+s.config.Base+root, http.RedirectHandler(s.config.Base+"/graphs", http.StatusSeeOther))

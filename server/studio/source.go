@@ -13,6 +13,7 @@ import (
 
 // Source is what the pages show to one caller.
 type Source interface {
+	Caller
 	// Graphs returns the graphs in the order of their ids.
 	Graphs(ctx context.Context) ([]Graph, error)
 	// Threads returns a page of the threads, the newest first, and the number of all that match.

@@ -31,6 +31,7 @@ func (p *threadPage) summary(r *request) h.Part {
 		h.If(p.GraphID != "", h.Text(" · graph "), link(r.graphPath(p.GraphID), p.GraphID)),
 		h.If(p.At > 0, h.Text(fmt.Sprintf(" · turn %d, step %d, checkpoint %d of %d", p.Commit.Turn, p.Commit.Step, p.At, p.Newest))),
 		h.If(!p.Updated.IsZero(), h.Text(" · updated "), moment(p.Updated)),
+		h.If(p.At > 0, h.Text(" · "), link(r.threadPath(p.ID)+"/sizes", "sizes")),
 	)
 }
 

@@ -33,7 +33,7 @@ class Palette extends HTMLElement {
     if (typing || e.ctrlKey || e.metaKey || e.altKey || this.dialog.open) return
     const go = this.dataset
     if (this.leader === 'g') {
-      const page = { g: 'graphs', t: 'threads', i: 'inbox', e: 'editor', s: 'system' }[e.key]
+      const page = { g: 'graphs', t: 'threads', i: 'inbox', e: 'editor', s: 'system', o: 'store', a: 'assistants', c: 'crons' }[e.key]
       this.leader = ''
       if (page) { location.assign(`${go.base}/${page}`); e.preventDefault() }
       return
