@@ -11,6 +11,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server/studio"
 	"github.com/weftrun/weft/server/wire"
 )
 
@@ -62,6 +63,9 @@ type Config struct {
 	// StudioBase is the path below which the pages of the studio are, "/studio" if it is "". A
 	// proxy must not change it.
 	StudioBase string
+	// Editor has the workflows that the studio edits; nil has no editor. Its callers may update
+	// assistants.
+	Editor studio.Editor
 	// AllowTruncate enables POST /internal/truncate for clients on this machine.
 	AllowTruncate bool
 	// Version is answered by GET /info.

@@ -32,7 +32,7 @@ func (s *Server) studioHandler() http.Handler {
 	}
 	inner, started := s.innerHandler(), s.now()
 	open := func(r *http.Request) (studio.Source, error) { return s.openStudio(r, inner, started) }
-	pages := studio.New(studio.Config{Base: s.studioBase(), ReadOnly: s.config.Studio == StudioRead, Open: open, Follow: follow, Fault: func(err error) (int, string) {
+	pages := studio.New(studio.Config{Base: s.studioBase(), Editor: s.config.Editor, ReadOnly: s.config.Studio == StudioRead, Open: open, Follow: follow, Fault: func(err error) (int, string) {
 		f, hidden := faultOf(err)
 		if hidden {
 			s.log().Error("server: a page of the studio failed", "error", err)
@@ -77,9 +77,17 @@ func (s studioSource) Graphs(ctx context.Context) (all []studio.Graph, err error
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, studio.Graph{ID: id, Graph: g.Untyped})
+		all = append(all, studio.Graph{ID: id, Graph: g.Untyped, Messages: firstOf(g.messages)})
 	}
 	return all, nil
+}
+
+// firstOf returns the first of some names, "" if there is none.
+func firstOf(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0]
 }
 
 // Threads implements studio.Source.
@@ -206,7 +214,7 @@ func (s studioSource) Thread(ctx context.Context, id string) (studio.Thread, err
 		return shown, err
 	}
 	if seen, err := s.c.shownOf(t, useRead); err == nil && seen.ran() { // else its graph cannot be built any more
-		shown.Graph = seen.root.Untyped
+		shown.Graph, shown.Messages = seen.root.Untyped, firstOf(seen.root.messages)
 	}
 	return shown, nil
 }

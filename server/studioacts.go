@@ -83,6 +83,12 @@ func (s studioSource) Prune(ctx context.Context, thread string) error {
 	return s.c.server.pruneThread(ctx, t.ThreadID, ttlKeepLatest)
 }
 
+// MayEdit implements studio.Source. Who edits workflows changes what assistants run.
+func (s studioSource) MayEdit(context.Context) error {
+	_, err := s.c.allow("assistants", "update", "")
+	return err
+}
+
 // Resume implements studio.Source.
 func (s studioSource) Resume(_ context.Context, t studio.Thread) error {
 	s.c.SetPathValue("thread_id", t.ID)

@@ -51,6 +51,7 @@ type Fold struct {
 	model           string
 	stop            Stop
 	size            int
+	place           int // of the call that grew last
 }
 
 // call is an incomplete call of a tool.
@@ -142,6 +143,7 @@ func (f *Fold) call(d CallDelta) error {
 		}
 		f.calls = append(f.calls, call{index: d.Index})
 	}
+	f.place = at
 	c := &f.calls[at]
 	if d.ID != "" {
 		c.id = d.ID
@@ -154,6 +156,12 @@ func (f *Fold) call(d CallDelta) error {
 		c.extra = d.Extra
 	}
 	return nil
+}
+
+// Grown returns the place in the answer, from 0, and the ID of the call that the newest piece of a
+// call belongs to. Fold.Request must have an ID.
+func (f *Fold) Grown() (place int, id string) {
+	return f.place, f.Request.ID + "-" + strconv.Itoa(f.place)
 }
 
 // sizeOf returns the size of a provider's fields.

@@ -108,7 +108,7 @@ var policies = []policy{
 	{name: "server/agui", imports: []string{"server/chat", "server/wire"}},
 	{name: "server/aisdk", imports: []string{"server/chat", "server/wire"}},
 	{name: "server/mcp", modules: []string{"github.com/modelcontextprotocol/go-sdk"}},
-	{name: "server/studio", imports: []string{"checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "internal/markup", "internal/picture"}},
+	{name: "server/studio", imports: []string{"state/message", "checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "internal/markup", "internal/picture"}, modules: []string{"github.com/yuin/goldmark"}},
 	{name: "server", imports: []string{
 		"internal/markup", "internal/values", "state", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "graph/eventlog",
 		"server/wire", "server/queue", "server/chat", "server/a2a", "server/agui", "server/aisdk", "server/mcp", "server/studio", "server/work",
@@ -125,12 +125,13 @@ var policies = []policy{
 	{name: "internal/cli/chat", imports: []string{
 		"state/agent", "checkpoint", "graph", "nodes/turn", "internal/cli/terminal", "internal/cli/reports",
 	}, modules: []string{"golang.org/x/term"}},
-	{name: "internal/cli/demo", imports: []string{"state", "checkpoint", "graph"}},
+	{name: "internal/cli/demo", imports: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "nodes/react"}},
+	{name: "internal/cli/author", imports: []string{"state/record", "graph", "graph/workflow", "server/studio"}},
 	{name: "internal/cli/serve", imports: []string{"server"}, modules: []string{"github.com/golang-jwt/jwt/v5"}},
 	{name: "internal/cli/verbs", imports: []string{
 		"state", "state/record", "state/message", "state/agent", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
 		"checkpoint/sqlite", "checkpoint/topic", "conversation/thread", "capabilities/memory", "graph", "graph/workflow", "nodes/turn", "internal/picture", "internal/suggest",
-		"server/queue", "server", "internal/cli/terminal", "internal/cli/reports", "internal/cli/chat", "internal/cli/demo", "internal/cli/serve",
+		"server/queue", "server", "internal/cli/terminal", "internal/cli/reports", "internal/cli/chat", "server/studio", "internal/cli/author", "internal/cli/demo", "internal/cli/serve",
 	}, modules: []string{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson",
 	}},

@@ -1,7 +1,10 @@
 package markup
 
 import (
+	"encoding/base64"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -38,6 +41,7 @@ var (
 // Attributes with a value.
 var (
 	Accept       = attribute("accept")
+	Alt          = attribute("alt")
 	Autocomplete = attribute("autocomplete")
 	Cols         = attribute("cols")
 	Colspan      = attribute("colspan")
@@ -61,6 +65,7 @@ var (
 	Tooltip      = attribute("title")
 	Type         = attribute("type")
 	Value        = attribute("value")
+	Wrap         = attribute("wrap")
 )
 
 // Attributes without a value.
@@ -77,6 +82,23 @@ var (
 
 // Method is the method of a form: "get" or "post".
 func Method(name string) Attr { return Attr{name: "method", value: name} }
+
+// From is the number of the first item of a list.
+func From(n int) Attr { return Attr{name: "start", value: strconv.Itoa(n)} }
+
+// images are the media types of pictures that a page may hold itself.
+var images = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// IsImage reports whether ImageData takes a media type: PNG, JPEG, GIF or WebP.
+func IsImage(kind string) bool { return slices.Contains(images, kind) }
+
+// ImageData is the source of an Img as the picture itself.
+func ImageData(kind string, data []byte) Attr {
+	if !IsImage(kind) {
+		return Attr{name: "src", value: Invalid}
+	}
+	return Attr{name: "src", value: "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data)}
+}
 
 // Lang is a language and Charset an encoding, for the head of a page.
 func Lang(tag string) Attr { return Attr{name: "lang", value: tag} }

@@ -17,20 +17,21 @@ var (
 
 // Elements of its structure.
 var (
-	Header  = element("header")
-	Footer  = element("footer")
-	Nav     = element("nav")
-	Main    = element("main")
-	Section = element("section")
-	Article = element("article")
-	H1      = element("h1")
-	H2      = element("h2")
-	H3      = element("h3")
-	H4      = element("h4")
-	Div     = element("div")
-	Dialog  = element("dialog")
-	Details = element("details")
-	Summary = element("summary")
+	Header     = element("header")
+	Footer     = element("footer")
+	Nav        = element("nav")
+	Main       = element("main")
+	Section    = element("section")
+	Article    = element("article")
+	H1         = element("h1")
+	H2         = element("h2")
+	H3         = element("h3")
+	H4         = element("h4")
+	Div        = element("div")
+	Blockquote = element("blockquote")
+	Dialog     = element("dialog")
+	Details    = element("details")
+	Summary    = element("summary")
 )
 
 // Elements of text.
@@ -57,6 +58,7 @@ var (
 	Strong = element("strong")
 	Time   = element("time")
 	Br     = element("br")
+	Hr     = element("hr")
 )
 
 // Elements of tables.
@@ -106,14 +108,14 @@ func Custom(name string, parts ...Part) *Element {
 }
 
 // childless are the elements that have no content and no end tag.
-var childless = map[string]bool{"br": true, "img": true, "input": true, "link": true, "meta": true}
+var childless = map[string]bool{"br": true, "hr": true, "img": true, "input": true, "link": true, "meta": true}
 
 // line are the elements after which a line ends. Around them white space has no effect.
 var line = map[string]bool{
 	"html": true, "head": true, "body": true, "meta": true, "title": true, "link": true, "script": true, "style": true,
 	"header": true, "footer": true, "nav": true, "main": true, "section": true, "article": true,
 	"h1": true, "h2": true, "h3": true, "h4": true, "div": true, "dialog": true, "details": true, "summary": true,
-	"p": true, "pre": true, "ul": true, "ol": true, "li": true, "dl": true, "dt": true, "dd": true,
+	"p": true, "pre": true, "blockquote": true, "hr": true, "ul": true, "ol": true, "li": true, "dl": true, "dt": true, "dd": true,
 	"table": true, "caption": true, "thead": true, "tbody": true, "tr": true,
 	"form": true, "fieldset": true, "legend": true, "select": true, "option": true, "datalist": true,
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
@@ -536,6 +537,61 @@ func TestNew_RefusesInvalidConfigurations(t *testing.T) {
 	} {
 		if _, err := react.New(c); !errors.Is(err, react.ErrConfig) {
 			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestAgent_StreamsReasoningAndCalls(t *testing.T) {
+	chunks := []model.Chunk{
+		{Reasoning: "look"}, {Call: &model.CallDelta{ID: "x", Name: "look", Arguments: `{"a"`}}, {Call: &model.CallDelta{Arguments: `:1}`}},
+		{Call: &model.CallDelta{ID: "y", Name: "look", Arguments: `{}`}}, {Stop: model.StopCalls}, // another call with the same index
+	}
+	set, err := tool.NewSet(tool.Func(tool.Info{Name: "look", Direct: true}, func(context.Context, struct {
+		A int `json:"a,omitempty"`
+	}) (string, error) {
+		return "seen", nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := agent(t, react.Config{Model: chunked(chunks), Tools: set}, &checkpoint.Memory{})
+	got, ids := "", []string{}
+	for ev, err := range g.Stream(t.Context(), react.Input("?"), graph.RunOptions{Thread: "t", Modes: graph.Messages | graph.Ended}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := ev.State.(*react.State); ok {
+			for _, c := range s.Messages.At(1).Calls {
+				ids = append(ids, c.ID)
+			}
+		}
+		if ev.Mode != graph.Messages {
+			continue
+		}
+		if got += " " + ev.Token.Reasoning; ev.Token.Final {
+			got += "end"
+		}
+		if c := ev.Token.Call; c != nil {
+			got += fmt.Sprintf("%d:%s%s", c.Index, c.Name, c.Arguments)
+			if want := fmt.Sprintf("%s-%d", ev.Token.ID, c.Index); c.ID != want {
+				t.Errorf("a piece has the ID %q, want %q", c.ID, want)
+			}
+		}
+	}
+	if want := ` look 0:look{"a" 0::1} 1:look{} end`; got != want || len(ids) != 2 || ids[0] == ids[1] {
+		t.Errorf("got %q with the calls %q, want %q", got, ids, want)
+	}
+}
+
+// chunked is a model whose answer is these chunks.
+type chunked []model.Chunk
+
+func (c chunked) Stream(context.Context, model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
+		for _, chunk := range c {
+			if !yield(chunk, nil) {
+				return
+			}
 		}
 	}
 }

@@ -196,26 +196,33 @@ func minus(a, b model.Spend) model.Spend {
 	return model.Spend{Calls: a.Calls - b.Calls, Input: a.Input - b.Input, Output: a.Output - b.Output, Money: a.Money - b.Money, Time: a.Time - b.Time}
 }
 
-// stream calls the model and emits its text.
+// stream calls the model and emits its text, its reasoning and its calls.
 func stream(ctx context.Context, m model.Model, r model.Request) (model.Response, error) {
 	f := model.Fold{Request: r}
 	tok := graph.Token{ID: r.ID, Role: string(message.RoleAssistant)}
+	begun := false
 	for c, err := range m.Stream(ctx, r) {
 		if err == nil {
 			err = f.Add(c)
 		}
-		if err == nil && c.Text != "" && r.ID != "" {
+		if err == nil && r.ID != "" && (c.Text != "" || c.Reasoning != "" || c.Call != nil) {
 			graph.Heartbeat(ctx)
-			tok.Delta = c.Text
-			err = graph.EmitMessage(ctx, tok)
+			begun = true
+			piece := tok
+			piece.Delta, piece.Reasoning = c.Text, c.Reasoning
+			if c.Call != nil {
+				place, id := f.Grown()
+				piece.Call = &graph.TokenCall{Index: place, ID: id, Name: c.Call.Name, Arguments: c.Call.Arguments}
+			}
+			err = graph.EmitMessage(ctx, piece)
 		}
 		if err != nil {
 			return model.Response{}, err
 		}
 	}
 	said, err := f.Response()
-	if err == nil && said.Message.Text() != "" && r.ID != "" {
-		tok.Delta, tok.Final = "", true
+	if err == nil && begun {
+		tok.Final = true
 		err = graph.EmitMessage(ctx, tok)
 	}
 	return said, err

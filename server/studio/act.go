@@ -22,7 +22,7 @@ func (s *Handler) act(act func(*request) (view, string, error)) http.HandlerFunc
 		var wrong *wrongForm
 		switch {
 		case errors.As(err, &wrong):
-			s.write(w, http.StatusUnprocessableEntity, wrong.view)
+			s.write(w, cmp.Or(wrong.status, http.StatusUnprocessableEntity), wrong.view)
 		case err != nil:
 			s.fail(w, err)
 		case to != "":
@@ -42,14 +42,21 @@ func (s *Handler) take(w http.ResponseWriter, req *http.Request, act func(*reque
 		return view{}, "", err
 	}
 	req.Body = http.MaxBytesReader(w, req.Body, maxForm)
-	if err := req.ParseForm(); err != nil {
+	parse := req.ParseForm
+	if strings.HasPrefix(req.Header.Get("Content-Type"), "multipart/form-data") {
+		parse = func() error { return req.ParseMultipartForm(maxForm) }
+	}
+	if err := parse(); err != nil {
 		return view{}, "", &requestError{http.StatusBadRequest, "the form cannot be read: " + err.Error()}
 	}
 	return act(s.request(req, source))
 }
 
 // wrongForm is the error of a form with mistakes. The view shows it again.
-type wrongForm struct{ view view }
+type wrongForm struct {
+	view   view
+	status int // 0 is 422
+}
 
 func (e *wrongForm) Error() string { return "the form has mistakes" }
 
@@ -108,7 +115,7 @@ func rerun(r *request) (view, string, error) {
 	if err == nil {
 		_, err = r.source.Start(r.Context(), Start{Graph: t.GraphID, Thread: t.ID, At: at})
 	}
-	return view{}, r.threadPath(t.ID), err
+	return view{}, r.back(t.ID), err
 }
 
 // replay runs the recorded steps again, and shows the first that differs. The store is not changed.
@@ -161,7 +168,7 @@ func verdict(done graph.Replayed) h.Part {
 
 // cancel cancels the runs of a thread.
 func cancel(r *request) (view, string, error) {
-	return view{}, r.threadPath(r.PathValue("id")), r.source.Cancel(r.Context(), r.PathValue("id"))
+	return view{}, r.back(r.PathValue("id")), r.source.Cancel(r.Context(), r.PathValue("id"))
 }
 
 // prune removes the old checkpoints of a thread, whose name must be typed.

@@ -19,6 +19,10 @@
 //     runs, and the server itself. They call the public interface of the server,
 //     so its rules hold; see Caller.
 //   - /graphs/{id}/run has a form for an input, made of the schema.
+//   - /threads/{id}/chat is the conversation of a thread at ?at=, with the messages before
+//     ?before=. /graphs/{id}/chat begins one.
+//   - /editor lists the workflows, or has a text to check, and /editor/{path} has one with its
+//     mistakes and its picture.
 //   - /inbox lists the open questions of all threads. The form of each is sent to
 //     /threads/{id}/answer.
 //

@@ -142,14 +142,14 @@ func startRun(r *request) (view, string, error) {
 	}
 	input, ok := f.read(r.PostForm)
 	if !ok {
-		return view{}, "", &wrongForm{f.view(r)}
+		return view{}, "", &wrongForm{view: f.view(r)}
 	}
 	thread, err := r.source.Start(r.Context(), Start{Graph: f.graph.ID, Thread: f.thread, Input: input})
 	if err != nil {
 		status, text := r.fault(err)
 		if status >= 400 && status < 500 && status != 401 && status != 403 {
 			f.mistake = text
-			return view{}, "", &wrongForm{f.view(r)}
+			return view{}, "", &wrongForm{view: f.view(r)}
 		}
 		return view{}, "", err
 	}

@@ -9,13 +9,16 @@ import (
 )
 
 // sections are the entries of the menu.
-var sections = []struct{ path, name string }{{"/graphs", "Graphs"}, {"/threads", "Threads"}, {"/inbox", "Inbox"},
+var sections = []struct{ path, name string }{{"/graphs", "Graphs"}, {"/threads", "Threads"}, {"/inbox", "Inbox"}, {"/editor", "Editor"},
 	{"/store", "Store"}, {"/assistants", "Assistants"}, {"/crons", "Crons"}, {"/system", "System"}}
 
 // frame returns a page with what all pages have around their content.
 func (s *Handler) frame(v view) *h.Element {
 	var menu h.Parts
 	for _, at := range sections {
+		if at.path == "/editor" && s.config.Editor == nil {
+			continue
+		}
 		menu = append(menu, h.A(h.Href(s.config.Base+at.path), h.Data("name", at.name), h.If(v.section == at.path, h.Aria("current", "page")), h.Text(at.name)), h.Text("\n"))
 	}
 	return h.HTML(h.Lang("en"),

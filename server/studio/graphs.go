@@ -60,7 +60,8 @@ func showGraph(r *request) (view, error) {
 	}
 	id, d := g.ID, g.Graph.Draw(int(depth))
 	return view{"/graphs", "Graph " + id, h.Parts{
-		h.If(r.write, h.P(h.A(h.Class("button", "main"), h.Href(r.graphPath(id)+"/run"), h.Text("Run")))),
+		h.If(r.write, h.P(h.A(h.Class("button", "main"), h.Href(r.graphPath(id)+"/run"), h.Text("Run")),
+			h.If(g.Messages != "", h.Text(" "), h.A(h.Class("button"), h.Href(r.graphPath(id)+"/chat"), h.Text("Chat"))))),
 		h.P(
 			h.If(d.Graph != id, h.Text(d.Graph+" · ")),
 			link(r.threadsPath(id, ""), "threads"),

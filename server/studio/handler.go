@@ -14,6 +14,8 @@ type Config struct {
 	Base string
 	// ReadOnly shows no forms that change something, and refuses to take them.
 	ReadOnly bool
+	// Editor has the workflows; nil has no editor.
+	Editor Editor
 	// Open returns the source for the caller of a request.
 	Open func(r *http.Request) (Source, error)
 	// Follow counts a request that stays open, and returns the function to call at its end. It
@@ -43,12 +45,14 @@ func New(c Config) *Handler {
 	}
 	s.assets = files
 	for pattern, show := range map[string]func(*request) (view, error){
-		"/inbox":           listQuestions,
-		"/graphs":          listGraphs,
-		"/graphs/{id}":     showGraph,
-		"/threads":         listThreads,
-		"/threads/{id}":    showThread,
-		"/graphs/{id}/run": showForm,
+		"/inbox":             listQuestions,
+		"/graphs":            listGraphs,
+		"/graphs/{id}":       showGraph,
+		"/threads":           listThreads,
+		"/threads/{id}":      showThread,
+		"/graphs/{id}/run":   showForm,
+		"/graphs/{id}/chat":  newChat,
+		"/threads/{id}/chat": showChat,
 	} {
 		s.mux.HandleFunc("GET "+s.config.Base+pattern, s.page(show))
 	}
@@ -67,12 +71,20 @@ func New(c Config) *Handler {
 			"/threads/{id}/prune":  prune,
 			"/threads/{id}/delete": remove,
 			"/graphs/{id}/run":     startRun,
+			"/graphs/{id}/chat":    beginChat,
+			"/threads/{id}/chat":   sendMessage,
 		} {
 			s.mux.HandleFunc("POST "+s.config.Base+pattern, s.act(act))
 		}
 	}
 	s.addRecords()
 	s.mux.HandleFunc("POST "+s.config.Base+"/graphs/{id}/run/input", s.checkForm)
+	if c.Editor != nil {
+		for _, path := range []string{"/editor", "/editor/{path...}"} {
+			s.mux.HandleFunc("GET "+s.config.Base+path, s.page(showEditor))
+		}
+		s.mux.HandleFunc("POST "+s.config.Base+"/editor", s.act(editText)) // a text is checked also in a studio that only reads
+	}
 	for _, root := range []string{"", "/{$}"} {
 		s.mux.Handle("GET "+s.config.Base+root, http.RedirectHandler(s.config.Base+"/graphs", http.StatusSeeOther))
 	}
@@ -110,12 +122,13 @@ type request struct {
 	base   string
 	cache  *picture.Cache
 	write  bool // the caller may change something
+	edits  Editor
 	fault  func(error) (int, string)
 }
 
 // request returns a request with its source.
 func (s *Handler) request(r *http.Request, source Source) *request {
-	return &request{r, source, s.config.Base, &s.layouts, !s.config.ReadOnly, s.config.Fault}
+	return &request{r, source, s.config.Base, &s.layouts, !s.config.ReadOnly, s.config.Editor, s.config.Fault}
 }
 
 // view is a page inside its frame.

@@ -39,6 +39,9 @@ type liveEvent struct {
 	Text  string `json:"text,omitempty"`
 	First bool   `json:"first,omitempty"`
 	Final bool   `json:"final,omitempty"`
+	// Reasoning is what the reasoning of the message grows by, and Call a piece of a call.
+	Reasoning string           `json:"reasoning,omitempty"`
+	Call      *graph.TokenCall `json:"call,omitempty"`
 }
 
 // phases are the states of nodes by what their tasks report.
@@ -68,7 +71,7 @@ func liveEventOf(ev graph.Event) (e liveEvent, ok bool) {
 		return e, true
 	case graph.Messages:
 		t := ev.Token
-		e = liveEvent{Kind: "token", ID: t.ID, Node: ev.Node, Text: t.Delta, First: t.Index == 0, Final: t.Final}
+		e = liveEvent{Kind: "token", ID: t.ID, Node: ev.Node, Text: t.Delta, First: t.Index == 0, Final: t.Final, Reasoning: t.Reasoning, Call: t.Call}
 		if t.Final && !t.Streamed && t.Index == 0 {
 			e.Text = t.Text
 		}

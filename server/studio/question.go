@@ -24,6 +24,7 @@ type question struct {
 	Args    string   // of the action, to be edited
 	Form    string   // "decision", "yesno", "choice", "number", "text" or "json"; "" without a form
 	Choices []string // of a "choice", as JSON
+	View    string   // the page that the form leads back to: "chat", or "" for the thread
 }
 
 // May reports whether a decision answers the question.
@@ -169,7 +170,7 @@ func answer(r *request) (view, string, error) {
 	if err != nil {
 		return view{}, "", err
 	}
-	return view{}, r.threadPath(t.ID), r.source.Answer(r.Context(), t, id, value)
+	return view{}, r.back(t.ID), r.source.Answer(r.Context(), t, id, value)
 }
 
 // answerer returns who has answered a question.

@@ -20,7 +20,7 @@ func (r *request) question(q question) h.Part {
 		h.If(q.Action != nil, h.P(h.Text("Action: "), h.Code(h.Text(q.actionName())))),
 		h.If(q.Args != "" && !q.May("edit"), h.Pre(h.Tabindex("0"), h.Text(q.Args))),
 		h.If(q.Form != "", h.Form(h.Method("post"), h.Action(r.threadPath(q.Thread)+"/answer"),
-			h.Input(h.Type("hidden"), h.Name("question"), h.Value(q.ID)), q.inputs())),
+			h.Input(h.Type("hidden"), h.Name("question"), h.Value(q.ID)), h.If(q.View != "", inChat()), q.inputs())),
 	)
 }
 

@@ -41,14 +41,17 @@ type Source interface {
 	Position(ctx context.Context, thread string) (uint64, error)
 	// Changed returns a channel that is closed when a thread has changed.
 	Changed() <-chan struct{}
+	// MayEdit returns an error if the caller must not use the editor.
+	MayEdit(ctx context.Context) error
 	// Count returns the number of threads by graph and by status.
 	Count(ctx context.Context) (map[string]map[string]int, error)
 }
 
 // Graph is a graph that is served.
 type Graph struct {
-	ID    string
-	Graph graph.Untyped
+	ID       string
+	Graph    graph.Untyped
+	Messages string // the field with a conversation; "" if it has none
 }
 
 // Start is a run to be started.
@@ -81,8 +84,9 @@ type Thread struct {
 	Updated time.Time
 	Error   string // of its last run
 
-	Graph graph.Untyped // nil if it is not known, and in a list
-	Store checkpoint.Store
+	Graph    graph.Untyped // nil if it is not known, and in a list
+	Messages string        // the field with a conversation; "" if it has none, and in a list
+	Store    checkpoint.Store
 }
 
 // Statuses are the statuses of threads.

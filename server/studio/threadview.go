@@ -32,6 +32,7 @@ func (p *threadPage) summary(r *request) h.Part {
 		h.If(p.At > 0, h.Text(fmt.Sprintf(" · turn %d, step %d, checkpoint %d of %d", p.Commit.Turn, p.Commit.Step, p.At, p.Newest))),
 		h.If(!p.Updated.IsZero(), h.Text(" · updated "), moment(p.Updated)),
 		h.If(p.At > 0, h.Text(" · "), link(r.threadPath(p.ID)+"/sizes", "sizes")),
+		h.If(p.Messages != "", h.Text(" · "), link(r.chatPath(p.ID), "chat")),
 	)
 }
 

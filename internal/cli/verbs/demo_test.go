@@ -13,7 +13,7 @@ func TestDev_Demo(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	d := p.start("dev", "--demo", "--json", "--listen", "127.0.0.1:0")
-	if got := gjson.Get(d.first, "graphs").String(); got != `["report"]` {
+	if got := gjson.Get(d.first, "graphs").String(); got != `["assistant","report"]` {
 		t.Errorf("dev --demo serves %s", got)
 	}
 	d.signal(os.Interrupt)

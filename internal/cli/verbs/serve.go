@@ -113,8 +113,8 @@ func (a *app) devVerb() *cobra.Command {
 is then; a run that is running ends with the version that it began with. Pages of every
 origin may call the server.
 
-With --demo it serves a graph of its own, which needs no network and no model. Its threads are
-in memory, unless --store names a store.`,
+With --demo it serves two graphs of its own, one to chat with, which need no network and no
+model. Their threads are in memory, unless --store names a store.`,
 		Args: a.arguments("FILE", 0, math.MaxInt),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.demo {
@@ -135,13 +135,18 @@ in memory, unless --store names a store.`,
 // demoPace is how long each step of the demonstration takes at least.
 const demoPace = 700 * time.Millisecond
 
-// showDemo makes the demonstration the only graph of the program.
+// showDemo makes the demonstration the only graphs of the program.
 func (a *app) showDemo() {
 	a.Store = cmp.Or(a.Store, "memory:")
 	a.config.Chats = nil
-	a.config.Graphs = map[string]Graph{demo.Name: func(_ context.Context, store checkpoint.Store) (graph.Untyped, error) {
-		return demo.Graph(store, demoPace)
-	}}
+	a.config.Graphs = map[string]Graph{
+		demo.Name: func(_ context.Context, store checkpoint.Store) (graph.Untyped, error) {
+			return demo.Graph(store, demoPace)
+		},
+		demo.AssistantName: func(_ context.Context, store checkpoint.Store) (graph.Untyped, error) {
+			return demo.Assistant(store, demoPace)
+		},
+	}
 }
 
 func (a *app) workerVerb() *cobra.Command {
@@ -288,6 +293,7 @@ func (a *app) openServer(ctx context.Context, f serveFlags, args []string, store
 		return o, err
 	}
 	o.config.Graphs, o.config.Log = o.first.graphs, log
+	o.config.Editor = a.editor(o.sources, f.reload && !f.demo)
 	if a.config.Server != nil {
 		a.config.Server(&o.config)
 	}

@@ -6,14 +6,14 @@ class Copy extends HTMLElement {
     const button = document.createElement('button')
     button.type = 'button'
     button.textContent = 'Copy'
-    button.setAttribute('aria-label', 'Copy: ' + this.textContent)
-    const text = this.textContent ?? ''
+    const said = this.querySelector('code') ?? this
+    button.setAttribute('aria-label', 'Copy: ' + (said.textContent ?? '').slice(0, 200))
     button.onclick = async () => {
       try {
-        await navigator.clipboard.writeText(text)
+        await navigator.clipboard.writeText(said.textContent ?? '')
         button.textContent = 'Copied'
       } catch {
-        getSelection()?.selectAllChildren(this.querySelector('code') ?? this)
+        getSelection()?.selectAllChildren(said)
         button.textContent = 'Selected'
       }
       setTimeout(() => { button.textContent = 'Copy' }, 1500)

@@ -1,6 +1,8 @@
 // What all pages of the studio load.
 import { adopt, visit } from './refresh.js'
+import './chat.js'
 import './copy.js'
+import './editor.js'
 import './form.js'
 import './lists.js'
 import './palette.js'

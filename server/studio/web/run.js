@@ -42,7 +42,7 @@ class Run extends HTMLElement {
           commit = true
           if (e.checkpoint) { this.tasks.clear(); this.say(`checkpoint ${e.checkpoint} is stored`) }
           break
-        case 'token': this.dispatchEvent(new CustomEvent('weft-token', { detail: e, bubbles: true })); break
+        case 'token': this.dispatchEvent(new CustomEvent('weft-token', { detail: { position: this.position, e } })); break
       }
     }
     if (this.tasks.size) this.paint()
@@ -58,6 +58,7 @@ class Run extends HTMLElement {
       if (e.state === 'running' && !this.began.has(id)) this.began.set(id, performance.now())
     }
     if (e.state === 'running' && e.attempt < 2) this.say(`${e.node} runs`)
+    this.dispatchEvent(new CustomEvent('weft-task', { detail: e }))
   }
 
   /** Marks the nodes, once a frame. */

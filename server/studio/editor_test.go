@@ -1,0 +1,143 @@
+package studio_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server/studio"
+)
+
+// shelf is an editor with one file. A text with "bad" in it has a mistake.
+type shelf struct {
+	file studio.File
+	none bool // keeps no files
+	g    graph.Untyped
+}
+
+func (s *shelf) Check(_ context.Context, _, text string) (c studio.Checked, err error) {
+	if i := strings.Index(text, "bad"); i >= 0 {
+		c.Mistakes = []studio.Mistake{{Code: "WF101", Line: 2, Col: 3, Width: 3, Text: "<bad> is wrong", Hint: "write good"}, {File: "other.yaml", Line: 1, Col: 1, Width: 1, Text: "elsewhere"}}
+		return c, nil
+	}
+	d := s.g.Draw(0)
+	return studio.Checked{Name: "review", Drawing: &d, Tests: []string{"one"}}, nil
+}
+
+func (s *shelf) Format(_, text string) string { return strings.TrimSpace(text) + "\n" }
+
+func (s *shelf) Test(context.Context, string, string) ([]studio.Tested, error) {
+	return []studio.Tested{{Name: "one", Line: 7, Took: time.Millisecond}, {Name: "two", Line: 9, Mistakes: []studio.Mistake{{Line: 10, Col: 1, Width: 1, Text: "is otherwise"}}}}, nil
+}
+
+func (s *shelf) Keeps() bool { return !s.none }
+
+func (s *shelf) Files() ([]string, error) {
+	if s.none {
+		return nil, nil
+	}
+	return []string{s.file.Path}, nil
+}
+
+func (s *shelf) Read(path string) (studio.File, error) {
+	if path != s.file.Path {
+		return studio.File{}, &studio.PathError{Path: path, Reason: "does not exist"}
+	}
+	return s.file, nil
+}
+
+func (s *shelf) Write(f studio.File) (string, error) {
+	if f.Path != s.file.Path {
+		return "", &studio.PathError{Path: f.Path, Reason: "must be below the folder"}
+	}
+	if f.Tag != s.file.Tag {
+		return "", &studio.ConflictError{Now: s.file}
+	}
+	s.file = f
+	s.file.Tag += "+"
+	return s.file.Tag, nil
+}
+
+// newEditor returns a studio with an editor.
+func newEditor(t *testing.T, change func(*studio.Config, *shelf)) (*studio.Handler, *shelf) {
+	t.Helper()
+	_, m := newStudio(t, "/studio")
+	s := &shelf{file: studio.File{Path: "flows/a b.yaml", Text: "name: <x>\n", Tag: "t"}, g: m.graphs[0].Graph}
+	c := studio.Config{
+		Base: "/studio", Editor: s, Open: func(*http.Request) (studio.Source, error) { return m, nil },
+		Fault: func(err error) (int, string) { return http.StatusForbidden, err.Error() },
+	}
+	change(&c, s)
+	if c.Open == nil {
+		c.Open = func(*http.Request) (studio.Source, error) { m.refuse = errRefused; return m, nil }
+	}
+	return studio.New(c), s
+}
+
+func TestEditor_ShowsFilesAndMistakes(t *testing.T) {
+	h, s := newEditor(t, func(*studio.Config, *shelf) {})
+	holds(t, get(t, h, "/studio/editor"), 200, `<a href="/studio/editor/flows/a%20b.yaml">flows/a b.yaml</a>`, `aria-current="page">Editor<`)
+	holds(t, get(t, h, "/studio/editor/flows/a%20b.yaml"), 200, "name: &lt;x&gt;", `name="tag" value="t"`, "No mistakes", `served as <a href="/studio/graphs/review">`, `id="node:read"`, "1 test: one", `value="save"`)
+	holds(t, get(t, h, "/studio/editor/none.yaml"), 404, "does not exist")
+	holds(t, get(t, h, "/studio/editor?new="), 200, "version: 1", `placeholder="hello.yaml"`)
+	s.file.Text = "a\n  bad\n"
+	holds(t, get(t, h, "/studio/editor/flows/a%20b.yaml"), 200, "2 mistakes", `<a href="#L2" data-line="2" data-col="3">2:3</a>`, "&lt;bad&gt; is wrong", "write good", "weft explain WF101", "other.yaml:1:1",
+		`data-places="[{&#34;Line&#34;:2,&#34;Col&#34;:3,&#34;Width&#34;:3,`, `data-empty=""`, "!id=\"node:read\"")
+}
+
+func TestEditor_ChecksTestsFormatsAndSaves(t *testing.T) {
+	h, s := newEditor(t, func(*studio.Config, *shelf) {})
+	send := func(act, text, tag string, more ...string) url.Values {
+		form := url.Values{"path": {s.file.Path}, "text": {text}, "tag": {tag}, "act": {act}}
+		for i := 0; i < len(more); i += 2 {
+			form.Set(more[i], more[i+1])
+		}
+		return form
+	}
+	const path = "/studio/editor"
+	holds(t, post(h, path, "same-origin", send("check", "bad", "t", "only", "1")), 200, "2 mistakes", "!<textarea")
+	holds(t, post(h, path, "same-origin", send("format", "  name: y", "t")), 200, ">name: y\n</textarea>")
+	holds(t, post(h, path, "same-origin", send("test", "x", "t")), 200, "passed", "failed", `<a href="#L9" data-line="9"`, "is otherwise")
+	holds(t, post(h, path, "same-origin", send("save", "bad", "t")), 422, "was not saved, since it has mistakes", ">bad</textarea>", `value="force"`)
+	holds(t, post(h, path, "same-origin", send("save", "x", "old")), 412, "has changed since it was opened", "name: &lt;x&gt;", ">x</textarea>")
+	holds(t, post(h, path, "same-origin", send("save", "x", "t", "path", "../up.yaml")), 422, "must be below the folder")
+	holds(t, post(h, path, "cross-site", send("save", "x", "t")), 403)
+	holds(t, post(h, path, "same-origin", send("check", strings.Repeat("x", 1<<20+1), "t")), 413, "at most 1048576 bytes")
+	if s.file.Text != "name: <x>\n" {
+		t.Errorf("the file has %q", s.file.Text)
+	}
+	w := post(h, path, "same-origin", send("save", "x\r\ny", "t"))
+	if w.Code != 303 || w.Header().Get("Location") != "/studio/editor/flows/a%20b.yaml?saved=" || s.file.Text != "x\ny" {
+		t.Errorf("got %d %s, and the file has %q", w.Code, w.Header().Get("Location"), s.file.Text)
+	}
+	if w := post(h, path, "same-origin", send("force", "bad", s.file.Tag)); w.Code != 303 || s.file.Text != "bad" {
+		t.Errorf("got %d, and the file has %q", w.Code, s.file.Text)
+	}
+}
+
+func TestEditor_WritesNothingReadOnly(t *testing.T) {
+	h, s := newEditor(t, func(c *studio.Config, _ *shelf) { c.ReadOnly = true })
+	holds(t, get(t, h, "/studio/editor/flows/a%20b.yaml"), 200, "No mistakes", `!value="save"`)
+	for _, act := range []string{"save", "force"} {
+		holds(t, post(h, "/studio/editor", "same-origin", url.Values{"path": {s.file.Path}, "text": {"x"}, "tag": {"t"}, "act": {act}}), 403, "writes no files")
+	}
+	if s.file.Text != "name: <x>\n" {
+		t.Errorf("the file has %q", s.file.Text)
+	}
+}
+
+func TestEditor_WithoutFilesOrRights(t *testing.T) {
+	h, _ := newEditor(t, func(_ *studio.Config, s *shelf) { s.none = true })
+	holds(t, get(t, h, "/studio/editor"), 200, "version: 1", "is checked, and not stored", `!value="save"`)
+	holds(t, post(h, "/studio/editor", "same-origin", url.Values{"text": {"x"}, "act": {"save"}}), 403)
+	h, _ = newEditor(t, func(c *studio.Config, _ *shelf) { c.Open = nil })
+	holds(t, get(t, h, "/studio/editor"), 403, "does not fit")
+	holds(t, post(h, "/studio/editor", "same-origin", url.Values{"text": {"x"}, "act": {"check"}}), 403)
+	h, _ = newEditor(t, func(c *studio.Config, _ *shelf) { c.Editor = nil })
+	holds(t, get(t, h, "/studio/editor"), 404)
+	holds(t, get(t, h, "/studio/graphs"), 200, "!/studio/editor")
+}
