@@ -2,6 +2,7 @@ package studio
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
@@ -157,20 +159,42 @@ func answer(r *request) (view, string, error) {
 	if err != nil {
 		return view{}, "", err
 	}
+	for deadline := time.Now().Add(endingTime); ; {
+		err := r.answerOnce(t)
+		var wrong *requestError
+		if err == nil || errors.As(err, &wrong) || time.Now().After(deadline) {
+			return view{}, r.back(t.ID), err
+		}
+		if status, _ := r.fault(err); status != http.StatusConflict {
+			return view{}, "", err
+		}
+		select { // the run that asked is about to end, or another answer has begun one
+		case <-time.After(endingTime / 60):
+		case <-r.Context().Done():
+			return view{}, "", context.Cause(r.Context())
+		}
+	}
+}
+
+// endingTime is how long an answer waits for the end of the run that has asked.
+const endingTime = 3 * time.Second
+
+// answerOnce answers a question that is still open.
+func (r *request) answerOnce(t Thread) error {
 	head, err := graph.Inspect(r.Context(), t.Store, checkpoint.Key{Thread: t.ID})
 	if err != nil && !errors.Is(err, graph.ErrUnknownThread) {
-		return view{}, "", err
+		return err
 	}
 	id := r.PostForm.Get("question")
 	i := slices.IndexFunc(head.Interrupts, func(in graph.Interrupt) bool { return in.ID == id && in.Kind == "question" })
 	if i < 0 {
-		return view{}, "", &requestError{http.StatusConflict, "the question is not open any more: " + r.answerer(t, id)}
+		return &requestError{http.StatusConflict, "the question is not open any more: " + r.answerer(t, id)}
 	}
 	value, err := answerOf(head.Interrupts[i], r.PostForm)
 	if err != nil {
-		return view{}, "", err
+		return err
 	}
-	return view{}, r.back(t.ID), r.source.Answer(r.Context(), t, id, value)
+	return r.source.Answer(r.Context(), t, id, value)
 }
 
 // answerer returns who has answered a question.

@@ -59,7 +59,7 @@ func TestEditor_ShowsMistakesAndSaves(t *testing.T) {
 	b.sees("No mistakes")
 	b.until(`document.querySelector('#drawn [data-node="greet"]')`)
 	b.types(strings.Replace(flow, "state.name }}", "state.nam }}", 1))
-	b.until(`document.querySelector('.gutter .bad')?.textContent === '10' && document.querySelector('.under .bad')?.textContent === 'state.nam'`)
+	b.until(`document.querySelector('.gutter .bad')?.textContent === '10' && document.querySelector('.under .bad')?.textContent === 'nam'`)
 	b.sees("WF")
 	b.until(`document.querySelector('#drawn').classList.contains('stale')`)
 	b.press("Save")
