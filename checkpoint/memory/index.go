@@ -17,10 +17,16 @@ const (
 	MaxVectors = 16   // fields of an item that have a vector
 )
 
-// Index is a Store that also finds items by meaning: Search with Query.Near. It stores a vector for
-// each item that is put through it, in the same store. A search compares all vectors below the
-// prefix, at most MaxScan of them. It needs no database extension, and is meant for thousands of
-// items and not for millions.
+// Index is a Store that also finds items by meaning: Search with Query.Near. It makes a vector of
+// each item that is put through it.
+//
+// The vectors are stored in the same store by default, and a search compares all of them below the
+// prefix, at most MaxScan. That needs no database extension, and is meant for thousands of items
+// and not for millions. With Vectors the database stores and compares them: see (*Store).Vectors of
+// packages postgres and redis. If the database cannot do so, that is an [ErrNoVectors], and the
+// program may go on without Vectors.
+//
+// A text whose vector has only zeros is not similar to anything, and is not found.
 //
 // A failure of the embedder does not fail a Put. The item is stored without a vector, and Failed is
 // called. A search with Near leaves the item out until Reindex has stored its vector. The same
@@ -28,6 +34,9 @@ const (
 // item that it was made from.
 type Index struct {
 	Store Store // has the items; namespaces that begin with the label "weft:vectors" are reserved
+	// Vectors has the vectors of the items, in the database of Store; nil stores them in Store.
+	// After a change, Reindex makes them anew.
+	Vectors Vectors
 	// Embed returns a vector of Dims numbers for each text. It is called at most once for a
 	// Put, a Batch, a Search, and for each page of Reindex.
 	Embed func(ctx context.Context, texts []string) ([][]float32, error)
@@ -116,7 +125,7 @@ func (x *Index) Batch(ctx context.Context, namespace []string, ops []Op) ([]Item
 			continue
 		}
 		// A remaining vector has no effect: its item is deleted.
-		if err := x.Store.Delete(ctx, vectorsOf(namespace), op.Key); err != nil {
+		if err := x.forget(ctx, namespace, op.Key); err != nil {
 			x.failed(namespace, op.Key, err)
 		}
 	}
@@ -124,6 +133,14 @@ func (x *Index) Batch(ctx context.Context, namespace []string, ops []Op) ([]Item
 		x.failed(put[item].Namespace, put[item].Key, err)
 	}
 	return items, nil
+}
+
+// forget removes the vectors of a deleted item.
+func (x *Index) forget(ctx context.Context, namespace []string, key string) error {
+	if x.Vectors != nil {
+		return x.Vectors.Remove(ctx, namespace, key)
+	}
+	return x.Store.Delete(ctx, vectorsOf(namespace), key)
 }
 
 func (x *Index) failed(namespace []string, key string, err error) {
@@ -213,6 +230,12 @@ func (x *Index) near(ctx context.Context, q Query) (Page, error) {
 	wanted, err := x.ask(ctx, ask, []string{q.Near})
 	if err != nil {
 		return Page{}, fmt.Errorf("memory: search: %w", err)
+	}
+	if isZero(wanted[0]) {
+		return Page{}, nil
+	}
+	if x.Vectors != nil {
+		return x.nearest(ctx, s, wanted[0])
 	}
 	known, err := x.vectors(ctx, q.Prefix)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -17,19 +16,12 @@ import (
 
 // embedder counts letters: texts with the same letters are alike.
 type embedder struct {
-	mu    sync.Mutex
-	calls int
-	fails error
-	turn  func([][]float32) [][]float32
+	mu sync.Mutex
 }
 
 func (e *embedder) embed(_ context.Context, texts []string) ([][]float32, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.calls++
-	if e.fails != nil {
-		return nil, e.fails
-	}
 	var list [][]float32
 	for _, text := range texts {
 		v := make([]float32, 26)
@@ -40,9 +32,6 @@ func (e *embedder) embed(_ context.Context, texts []string) ([][]float32, error)
 		}
 		list = append(list, v)
 	}
-	if e.turn != nil {
-		list = e.turn(list)
-	}
 	return list, nil
 }
 
@@ -52,20 +41,6 @@ func indexed(t *testing.T, fields ...string) (*memory.Index, *embedder, *[]strin
 	x := &memory.Index{Store: &memory.Map{}, Embed: e.embed, Dims: 26, Fields: fields}
 	x.Failed = func(ns []string, key string, err error) { *failed = append(*failed, fmt.Sprint(ns, key, " ", err)) }
 	return x, e, failed
-}
-
-func near(t *testing.T, x *memory.Index, q memory.Query) (keys string, unindexed int) {
-	t.Helper()
-	for {
-		page, err := x.Search(t.Context(), q)
-		must(t, err)
-		for _, f := range page.Items {
-			keys += f.Key + " "
-		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			return strings.TrimSpace(keys), page.Unindexed
-		}
-	}
 }
 
 func same(t *testing.T, rule string, got, want any) {
@@ -80,6 +55,32 @@ func TestIndex_PassesTheSuite(t *testing.T) {
 		e := &embedder{}
 		// One label and some bytes of a namespace are the Index's: long ones go past it.
 		return roomy{&memory.Index{Store: &memory.Map{}, Embed: e.embed, Dims: 26}}
+	})
+}
+
+// watched is a Map with a clock that the suite moves.
+type watched struct {
+	*memory.Map
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (w *watched) Advance(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+func TestIndex_OfAMapPassesTheSuite(t *testing.T) {
+	memorytest.RunIndex(t, func(testing.TB) (memory.Store, memory.Vectors) {
+		w := &watched{now: time.Now()}
+		w.Map = &memory.Map{Now: func() time.Time {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.now = w.now.Add(time.Microsecond)
+			return w.now
+		}}
+		return w, nil
 	})
 }
 
@@ -99,85 +100,6 @@ func (r roomy) Put(ctx context.Context, ns []string, key string, v json.RawMessa
 
 func (r roomy) Get(ctx context.Context, ns []string, key string) (memory.Item, error) {
 	return r.store(ns).Get(ctx, ns, key)
-}
-
-func TestIndex_FindsTheMostSimilar(t *testing.T) {
-	x, e, failed := indexed(t)
-	for _, kv := range [][2]string{{"tea", "tea eat ate"}, {"coat", "coat taco"}, {"dog", "god dog"}, {"blank", " "}, {"number", "1"}} {
-		put(t, x, []string{"a"}, kv[0], fmt.Sprintf(`{"t":%q}`, kv[1]))
-	}
-	put(t, x, []string{"a", "b"}, "team", `{"t":"meat team","kind":"other"}`)
-	put(t, x, []string{"b"}, "east", `"east"`)
-	keys, unindexed := near(t, x, memory.Query{Near: "EAT", Prefix: []string{"a"}})
-	same(t, "the most alike come first", keys, "tea team coat number dog")
-	same(t, "all have a vector, or no text", unindexed, 0)
-	keys, _ = near(t, x, memory.Query{Near: "eat", Limit: 2})
-	same(t, "pages are the whole", keys, "tea east team coat number dog")
-	keys, _ = near(t, x, memory.Query{Near: "eat", Where: memory.Filter{{Path: "kind", Op: memory.Eq, Value: "other"}}})
-	same(t, "a filter holds beside", keys, "team")
-	keys, _ = near(t, x, memory.Query{Near: "eat", Text: "taco"})
-	same(t, "words hold beside", keys, "coat")
-	page, err := x.Search(t.Context(), memory.Query{Near: "tea"})
-	must(t, err)
-	same(t, "the score is the cosine", math.Abs(page.Items[0].Score-1) < 1e-9, true)
-	must(t, x.Delete(t.Context(), []string{"a"}, "tea"))
-	put(t, x, []string{"a"}, "dog", `"eat eat"`)
-	keys, _ = near(t, x, memory.Query{Near: "eat", Prefix: []string{"a"}})
-	same(t, "the last value counts", keys, "dog team coat number")
-	same(t, "nothing failed", *failed, []string{})
-	before := e.calls
-	_, err = x.Batch(t.Context(), []string{"c"}, []memory.Op{{Key: "1", Value: json.RawMessage(`"x"`)}, {Key: "2", Value: json.RawMessage(`"y"`)}, {Key: "3"}})
-	must(t, err)
-	same(t, "a batch is one call of the embedder", e.calls-before, 1)
-}
-
-func TestIndex_OfFieldsTakesTheBestOfThem(t *testing.T) {
-	x, _, _ := indexed(t, "title", "body.text")
-	put(t, x, []string{"a"}, "one", `{"title":"zzz","body":{"text":["abc","abc"]},"other":"q"}`)
-	put(t, x, []string{"a"}, "two", `{"title":"abcz"}`)
-	put(t, x, []string{"a"}, "none", `{"other":"abc"}`)
-	keys, unindexed := near(t, x, memory.Query{Near: "abc"})
-	same(t, "the most alike field of an item counts", keys, "one two")
-	same(t, "an item without such fields is not found, and lacks nothing", unindexed, 0)
-}
-
-func TestIndex_FailureOfTheEmbedderLosesNoPut(t *testing.T) {
-	down := errors.New("the model is down")
-	for name, breakIt := range map[string]func(*embedder){
-		"fails":           func(e *embedder) { e.fails = down },
-		"panics":          func(e *embedder) { e.turn = func([][]float32) [][]float32 { panic("oh") } },
-		"returns too few": func(e *embedder) { e.turn = func(v [][]float32) [][]float32 { return v[1:] } },
-		"returns short":   func(e *embedder) { e.turn = func(v [][]float32) [][]float32 { v[0] = v[0][1:]; return v } },
-		"returns infinity": func(e *embedder) {
-			e.turn = func(v [][]float32) [][]float32 { v[0][0] = float32(math.Inf(1)); return v }
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			x, e, failed := indexed(t)
-			put(t, x, []string{"a"}, "old", `"abc"`)
-			breakIt(e)
-			put(t, x, []string{"a"}, "new", `"abc"`)
-			put(t, x, []string{"a"}, "old", `"xyz"`)
-			same(t, "Failed is called", len(*failed), 2)
-			if item, err := x.Get(t.Context(), []string{"a"}, "new"); err != nil || string(item.Value) != `"abc"` {
-				t.Errorf("rule: the item is stored\n got: %s, %v", item.Value, err)
-			}
-			if _, err := x.Search(t.Context(), memory.Query{Near: "abc"}); err == nil {
-				t.Error("rule: a search that cannot be embedded is an error\n got: none")
-			}
-			if n, err := x.Reindex(t.Context(), nil); err == nil || n != 0 {
-				t.Errorf("rule: Reindex returns the error that stopped it\n got: %d, %v", n, err)
-			}
-			e.fails, e.turn = nil, nil
-			keys, unindexed := near(t, x, memory.Query{Near: "abc"})
-			same(t, "items without a vector of their own are passed over", keys, "")
-			same(t, "and counted", unindexed, 2)
-			n, err := x.Reindex(t.Context(), nil)
-			same(t, "Reindex makes up for it", fmt.Sprint(n, err), "2 <nil>")
-			keys, unindexed = near(t, x, memory.Query{Near: "abc"})
-			same(t, "then they are found", fmt.Sprint(keys, unindexed), "new old0")
-		})
-	}
 }
 
 func TestReindex_AddsItemsPutPastTheIndex(t *testing.T) {
@@ -239,20 +161,4 @@ func TestIndex_ImpossibleIsRefused(t *testing.T) {
 			t.Errorf("rule: %.60v is no query\n got: %v\nwant: ErrQuery", q, err)
 		}
 	}
-}
-
-func TestIndex_VectorsEndWithTheirItems(t *testing.T) {
-	now := time.Now()
-	e := &embedder{}
-	x := &memory.Index{Store: &memory.Map{Now: func() time.Time { return now }}, Embed: e.embed, Dims: 26}
-	for key, o := range map[string]memory.Options{"brief": {TTL: time.Hour}, "renewed": {TTL: time.Hour, Refresh: true}} {
-		_, err := x.Put(t.Context(), []string{"a"}, key, json.RawMessage(`"abc"`), o)
-		must(t, err)
-	}
-	now = now.Add(45 * time.Minute)
-	_, err := x.Get(t.Context(), []string{"a"}, "renewed")
-	must(t, err)
-	now = now.Add(45 * time.Minute)
-	keys, unindexed := near(t, x, memory.Query{Near: "abc"})
-	same(t, "what lives on by reading keeps its vector, the rest is gone", fmt.Sprint(keys, unindexed), "renewed0")
 }

@@ -95,7 +95,7 @@ type Page struct {
 	// items than the limit, even none, and not be the last one.
 	Next string
 	// Unindexed is the number of items that a search with Near left out because they have no
-	// vector yet; see [Index.Reindex].
+	// vector yet; see [Index.Reindex]. It is -1 with Index.Vectors, which does not count them.
 	Unindexed int
 }
 

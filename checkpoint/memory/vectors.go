@@ -59,23 +59,56 @@ func (x *Index) embed(ctx context.Context, items []Item) map[int]error {
 	if len(texts) > 0 {
 		vectors, err = x.ask(ctx, x.Embed, texts)
 	}
+	var list []Embedded
+	var at []int // of items
 	begin := 0
 	for i, item := range items {
-		if e := err; e != nil && ends[i] > begin {
-			failed[i] = e
-		} else if e := x.keep(ctx, item, part(vectors, begin, ends[i])); e != nil {
-			failed[i] = e
+		if err != nil && ends[i] > begin {
+			failed[i] = err
+		} else {
+			list, at = append(list, Embedded{item, part(vectors, begin, ends[i])}), append(at, i)
 		}
 		begin = ends[i]
+	}
+	for i, err := range x.store(ctx, list) {
+		failed[at[i]] = err
 	}
 	return failed
 }
 
+// part returns some of the vectors, without those that are zero.
 func part(vectors [][]float32, begin, end int) [][]float32 {
 	if begin == end {
 		return nil
 	}
-	return vectors[begin:end]
+	return slices.DeleteFunc(slices.Clone(vectors[begin:end]), isZero)
+}
+
+// isZero reports whether a vector has no direction.
+func isZero(v []float32) bool {
+	return !slices.ContainsFunc(v, func(n float32) bool { return n != 0 })
+}
+
+// store stores the vectors of items. It returns the errors by their index.
+func (x *Index) store(ctx context.Context, list []Embedded) map[int]error {
+	failed := map[int]error{}
+	if x.Vectors == nil {
+		for i, e := range list {
+			if err := x.keep(ctx, e.Item, e.Vectors); err != nil {
+				failed[i] = err
+			}
+		}
+		return failed
+	}
+	if len(list) == 0 {
+		return failed
+	}
+	if err := x.Vectors.Keep(ctx, list); err != nil {
+		for i := range list {
+			failed[i] = err
+		}
+	}
+	return failed
 }
 
 // keep stores the vectors of an item, unless those of a later version are there. They end
@@ -173,17 +206,19 @@ func (x *Index) Reindex(ctx context.Context, prefix []string) (made int, err err
 
 // reindex stores the missing vectors of some items.
 func (x *Index) reindex(ctx context.Context, items []Found) (made int, err error) {
-	var lack []Item
+	var own, lack []Item
 	for _, f := range items {
-		if f.Namespace[0] == vectorLabel {
-			continue
+		if f.Namespace[0] != vectorLabel {
+			own = append(own, f.Item)
 		}
-		r, err := x.record(ctx, f.Namespace, f.Key)
-		if err != nil {
-			return 0, err
-		}
-		if r.Of != f.Version {
-			lack = append(lack, f.Item)
+	}
+	versions, err := x.versions(ctx, own)
+	if err != nil {
+		return 0, err
+	}
+	for i, v := range versions {
+		if v != own[i].Version {
+			lack = append(lack, own[i])
 		}
 	}
 	failed := x.embed(ctx, lack)
@@ -193,8 +228,29 @@ func (x *Index) reindex(ctx context.Context, items []Found) (made int, err error
 	return len(lack), nil
 }
 
+// versions returns the versions that the vectors of items were made from.
+func (x *Index) versions(ctx context.Context, items []Item) (list []uint64, err error) {
+	if len(items) == 0 {
+		return nil, nil
+	}
+	if x.Vectors != nil {
+		return x.Vectors.Versions(ctx, items)
+	}
+	for _, i := range items {
+		r, err := x.record(ctx, i.Namespace, i.Key)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r.Of)
+	}
+	return list, nil
+}
+
 // prune removes the vectors of deleted items, but not of items that are put meanwhile.
 func (x *Index) prune(ctx context.Context, prefix []string) error {
+	if x.Vectors != nil {
+		return x.Vectors.Prune(ctx, prefix)
+	}
 	known, err := x.vectors(ctx, prefix) // first: what comes later has another version
 	if err != nil {
 		return err

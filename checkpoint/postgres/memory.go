@@ -186,11 +186,14 @@ func timeOrNull(t time.Time) *time.Time {
 	return &t
 }
 
-func scanMemory(rows pgx.Rows) (st memory.Stored, err error) {
+func scanMemory(rows pgx.Rows) (memory.Stored, error) { return scanMemoryAnd(rows) }
+
+// scanMemoryAnd reads the columns that follow, too.
+func scanMemoryAnd(rows pgx.Rows, more ...any) (st memory.Stored, err error) {
 	var ns, key, value []byte
 	var version, refresh int64
 	var expires *time.Time
-	err = rows.Scan(&ns, &key, &version, &value, &st.Created, &st.Updated, &expires, &refresh, &st.ID)
+	err = rows.Scan(append([]any{&ns, &key, &version, &value, &st.Created, &st.Updated, &expires, &refresh, &st.ID}, more...)...)
 	st.Namespace, st.Key, st.Value = memory.Decode(string(ns)), string(key), value
 	st.Version, st.Refresh = uint64(version), time.Duration(refresh)*time.Microsecond
 	st.Created, st.Updated = st.Created.UTC(), st.Updated.UTC()
@@ -222,16 +225,9 @@ const scanMemoryText = "SELECT " + memoryColumns + ` FROM {schema}.memories m
 // Scan implements memory.Table.
 func (m memories) Scan(ctx context.Context, s memory.Scan) (list []memory.Item, more bool, err error) {
 	text, args := scanMemoryText, append([]any{[]byte(s.After.Namespace), []byte(s.After.Key)}, bounds(s.Range)...)
-	if len(s.Words) > 0 {
-		args = append(args, s.Words)
-		text += fmt.Sprintf(" AND m.words @> $%d::text[]", len(args))
-	}
-	if s.Contains != nil {
-		args = append(args, string(s.Contains))
-		text += fmt.Sprintf(" AND (m.facts IS NULL OR m.facts @> $%d::text::jsonb)", len(args))
-	}
+	narrow, args := narrowed(s.Words, s.Contains, args)
 	args = append(args, int64(s.Limit)+1)
-	text += fmt.Sprintf(" ORDER BY m.ns, m.key LIMIT $%d::bigint", len(args))
+	text += narrow + fmt.Sprintf(" ORDER BY m.ns, m.key LIMIT $%d::bigint", len(args))
 	err = m.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) error {
 		list, more = nil, false
 		size := 0
@@ -244,6 +240,19 @@ func (m memories) Scan(ctx context.Context, s memory.Scan) (list []memory.Item, 
 		}, text, slices.Clone(args)...)
 	})
 	return list, more, err
+}
+
+// narrowed returns the conditions for words and for JSON, with their parameters.
+func narrowed(words []string, contains []byte, args []any) (text string, all []any) {
+	if len(words) > 0 {
+		args = append(args, words)
+		text += fmt.Sprintf(" AND m.words @> $%d::text[]", len(args))
+	}
+	if contains != nil {
+		args = append(args, string(contains))
+		text += fmt.Sprintf(" AND (m.facts IS NULL OR m.facts @> $%d::text::jsonb)", len(args))
+	}
+	return text, args
 }
 
 // bounds returns a range as parameters.

@@ -27,17 +27,18 @@ func TestMemory_BehindPgBouncer(t *testing.T) {
 type clocked struct {
 	memory.Store
 	t      testing.TB
+	server *server
 	schema string
 }
 
 func openMemory(t testing.TB, dsn string) memory.Store {
 	schema := freshSchema()
-	return clocked{memoryOf(t, open(t, dsn, postgres.Config{Schema: schema})), t, schema}
+	return clocked{memoryOf(t, open(t, dsn, postgres.Config{Schema: schema})), t, cluster, schema}
 }
 
 // Advance implements memorytest.Clock.
 func (c clocked) Advance(d time.Duration) {
-	admin(c.t, cluster, fmt.Sprintf("UPDATE %s.memories SET expires = expires - interval '%d us'", c.schema, d.Microseconds()))
+	admin(c.t, c.server, fmt.Sprintf("UPDATE %s.memories SET expires = expires - interval '%d us'", c.schema, d.Microseconds()))
 }
 
 func memoryOf(t testing.TB, s *postgres.Store) memory.Store {

@@ -79,10 +79,16 @@ type server struct {
 
 // startServer makes a cluster and starts it with settings like "fsync=off".
 func startServer(settings ...string) (s *server, err error) {
-	s = &server{}
-	if s.bin, err = binaries(); err != nil {
+	bin, err := binaries()
+	if err != nil {
 		return nil, err
 	}
+	return startProgram(bin, settings...)
+}
+
+// startProgram is startServer for the programs in a folder.
+func startProgram(bin string, settings ...string) (s *server, err error) {
+	s = &server{bin: bin}
 	if s.who, err = unprivileged(); err != nil {
 		return nil, err
 	}

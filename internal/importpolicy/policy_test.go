@@ -72,7 +72,7 @@ var policies = []policy{
 		"internal/racescale", "state/message", "checkpoint/document", "conversation", "conversation/session", "conversation/tasks", "conversation/thread",
 	}, modules: []string{"github.com/anishathalye/porcupine"}},
 	{name: "checkpoint/sqlite", imports: []string{"internal/sqlscan", "state", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, modules: []string{"modernc.org/sqlite"}},
-	{name: "checkpoint/postgres", imports: []string{"internal/brief", "internal/sqlscan", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}},
+	{name: "checkpoint/postgres", imports: []string{"internal/brief", "internal/sqlscan", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2", "github.com/pgvector/pgvector-go"}},
 	{name: "checkpoint/redis", imports: []string{"internal/brief", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, modules: []string{"github.com/redis/go-redis/v9"}},
 	{name: "capabilities/memory", imports: []string{"internal/validtext", "state/message", "checkpoint/memory", "conversation/session"}},
 	{name: "internal/step", imports: []string{"state"}, forbidden: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},

@@ -30,9 +30,7 @@ func Node(t *testing.T, script, address string) {
 // NodeWith runs a script in JavaScript with packages of npm, each with its version.
 func NodeWith(t *testing.T, packages []string, script string, args ...string) {
 	t.Helper()
-	dir := installed(t, folder("node", packages), func(ctx context.Context, dir string) error {
-		return run(ctx, dir, nil, "npm", append([]string{"install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-save"}, packages...)...)
-	})
+	dir := NPM(t, packages...)
 	// Modules are found from the place of the script.
 	at := filepath.Join(dir, filepath.Base(t.TempDir())+"-"+filepath.Base(script))
 	copyFile(t, script, at)
@@ -49,10 +47,23 @@ func Python(t *testing.T, script, address string) {
 // PythonWith runs a script in Python with packages of PyPI, each with its version.
 func PythonWith(t *testing.T, packages []string, script string, args ...string) {
 	t.Helper()
-	dir := installed(t, folder("python", packages), func(ctx context.Context, dir string) error {
+	runScript(t, []string{"PYTHONPATH=" + PyPI(t, packages...)}, "python3", append([]string{script}, args...)...)
+}
+
+// PyPI returns a folder with packages of PyPI, each with its version.
+func PyPI(t *testing.T, packages ...string) (dir string) {
+	t.Helper()
+	return installed(t, folder("python", packages), func(ctx context.Context, dir string) error {
 		return run(ctx, dir, nil, "python3", append([]string{"-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", dir}, packages...)...)
 	})
-	runScript(t, []string{"PYTHONPATH=" + dir}, "python3", append([]string{script}, args...)...)
+}
+
+// NPM returns a folder whose node_modules has packages of npm, each with its version.
+func NPM(t *testing.T, packages ...string) (dir string) {
+	t.Helper()
+	return installed(t, folder("node", packages), func(ctx context.Context, dir string) error {
+		return run(ctx, dir, nil, "npm", append([]string{"install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-save"}, packages...)...)
+	})
 }
 
 // folder names the folder of packages.

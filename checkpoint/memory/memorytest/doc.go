@@ -7,6 +7,8 @@
 //		memorytest.Run(t, func(t testing.TB) memory.Store { return openMine(t) })
 //	}
 //
+// [RunIndex] judges a memory.Index with the vectors of a database.
+//
 // The rules about time need a store that is a [Clock]: embed the store in a type of the
 // test that is. For a store that is none they are noted with t.Log; [RunFull] demands them.
 //
