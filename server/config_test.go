@@ -1,11 +1,16 @@
 package server_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
@@ -120,6 +125,51 @@ func TestMetrics_CountRequests(t *testing.T) {
 			t.Errorf("the metrics have no line %s:\n%s", want, w.Body)
 		}
 	}
+}
+
+func TestMetrics_CountRunsAndReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		s, stop := startChains(t, &checkpoint.Memory{}, gate)
+		defer stop()
+		c := newClient(t, s)
+		c.do(step{request: "POST /threads", status: 200, save: "t=thread_id"})
+		c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"steps","input":{"topic":"tea"}}`, status: 200})
+		for range 2 {
+			c.do(step{request: "POST /threads/{t}/runs", body: `{"assistant_id":"waits","input":{"topic":"tea"}}`, status: 200})
+		}
+		time.Sleep(10 * time.Second) // of fake time: one of the two waits
+		ctx, leave := context.WithCancel(t.Context())
+		left := make(chan struct{})
+		go func() {
+			r := httptest.NewRequestWithContext(ctx, "GET", c.expand("/threads/{t}/stream"), nil)
+			s.ServeHTTP(httptest.NewRecorder(), r)
+			close(left)
+		}()
+		synctest.Wait()
+		text := c.do(step{request: "GET /metrics", status: 200}).Body.String()
+		for _, want := range []string{
+			"weft_threads_followed 1", "weft_readers 1", "weft_readers_behind_total 0", "weft_streams_dropped_total 0", "weft_runs_reaped_total 0",
+			"weft_event_batches_missed_total 0", "weft_claim_lag_seconds_count 2", `weft_claim_lag_seconds_bucket{le="0.001"} 2`,
+			"weft_worker_slots 8", "weft_worker_runs 1",
+		} {
+			if !strings.Contains(text, "\n"+want+"\n") {
+				t.Errorf("the metrics have no line %q:\n%s", want, text)
+			}
+		}
+		for name, least := range map[string]float64{
+			"weft_oldest_pending_seconds": 8, "weft_event_batches_appended_total": 2, "weft_event_bytes_appended_total": 100, `weft_store_seconds_count{call="get"}`: 1,
+		} {
+			_, rest, _ := strings.Cut(text, "\n"+name+" ")
+			line, _, _ := strings.Cut(rest, "\n")
+			if got, err := strconv.ParseFloat(line, 64); err != nil || got < least {
+				t.Errorf("the metric %s is %q, want at least %v", name, line, least)
+			}
+		}
+		leave()
+		<-left
+		close(gate)
+	})
 }
 
 func TestNew_RefusesIncompleteConfigs(t *testing.T) {

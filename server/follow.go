@@ -40,7 +40,7 @@ func (c *call) openAfter(missed uint64) *eventStream {
 func (c *call) follow(ctx context.Context, threadID string, ready func(missed uint64), yield func(wire.Event) error) error {
 	reader := c.server.hub.Open(threadID, 0)
 	defer reader.Close()
-	return followReader(ctx, reader, ready, yield)
+	return c.server.counts.slow(followReader(ctx, reader, ready, yield))
 }
 
 func followReader(ctx context.Context, reader *work.Reader, ready func(missed uint64), yield func(wire.Event) error) error {
@@ -92,7 +92,7 @@ func (c *call) followRun(r queue.Run, ready func(missed uint64), yield func(wire
 	if errors.Is(err, errEnded) {
 		return nil
 	}
-	return err
+	return c.server.counts.slow(err)
 }
 
 func (f *runRecords) follow(ctx context.Context) error {

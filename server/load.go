@@ -7,12 +7,14 @@ import (
 
 	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/server/wire"
+	"github.com/weftrun/weft/server/work"
 )
 
 // load is how much there is to do. The zero load is ready for use.
 type load struct {
-	runs    atomic.Pointer[queue.Load] // as they were counted last; nil before
-	streams atomic.Int64               // requests that follow a run in this process
+	runs    atomic.Pointer[queue.Load]  // as they were counted last; nil before
+	streams atomic.Int64                // requests that follow a run in this process
+	worker  atomic.Pointer[work.Worker] // nil where no runs run
 }
 
 // countRuns counts the runs of all threads until ctx ends, about once a second. If counting takes

@@ -43,9 +43,15 @@ func (m *metrics) observe(route string, status int, elapsed time.Duration) {
 	m.requests[requestKey{route, status}]++
 	h := m.times[route]
 	if h == nil {
-		h = &histogram{counts: make([]int, len(bounds)+1)}
+		h = newHistogram()
 		m.times[route] = h
 	}
+	h.observe(elapsed)
+}
+
+func newHistogram() *histogram { return &histogram{counts: make([]int, len(bounds)+1)} }
+
+func (h *histogram) observe(elapsed time.Duration) {
 	seconds := elapsed.Seconds()
 	i, _ := slices.BinarySearch(bounds, seconds)
 	h.counts[i]++
@@ -66,23 +72,27 @@ func (m *metrics) text() string {
 	}
 	b.WriteString("# TYPE weft_http_request_seconds histogram\n")
 	for _, route := range slices.Sorted(maps.Keys(m.times)) {
-		m.times[route].write(&b, route)
+		m.times[route].write(&b, "weft_http_request_seconds", fmt.Sprintf("route=%q", route))
 	}
 	return b.String()
 }
 
-func (h *histogram) write(b *strings.Builder, route string) {
-	total := 0
+// write writes a histogram. label, unless it is "", is that of all its lines.
+func (h *histogram) write(b *strings.Builder, name, label string) {
+	total, comma, braces := 0, "", ""
+	if label != "" {
+		comma, braces = label+",", "{"+label+"}"
+	}
 	for i, n := range h.counts {
 		bound := "+Inf"
 		if i < len(bounds) {
 			bound = strconv.FormatFloat(bounds[i], 'g', -1, 64)
 		}
 		total += n
-		fmt.Fprintf(b, "weft_http_request_seconds_bucket{route=%q,le=%q} %d\n", route, bound, total)
+		fmt.Fprintf(b, "%s_bucket{%sle=%q} %d\n", name, comma, bound, total)
 	}
-	fmt.Fprintf(b, "weft_http_request_seconds_sum{route=%q} %g\n", route, h.sum)
-	fmt.Fprintf(b, "weft_http_request_seconds_count{route=%q} %d\n", route, total)
+	fmt.Fprintf(b, "%s_sum%s %g\n", name, braces, h.sum)
+	fmt.Fprintf(b, "%s_count%s %d\n", name, braces, total)
 }
 
 func writeRuntime(b *strings.Builder) {
@@ -103,7 +113,12 @@ func writeRuntime(b *strings.Builder) {
 // write writes the load in the format of Prometheus.
 func (l *load) write(b *strings.Builder) {
 	fmt.Fprintf(b, "# TYPE weft_streams_open gauge\nweft_streams_open %d\n", l.streams.Load())
+	if worker := l.worker.Load(); worker != nil {
+		slots, busy := worker.Slots()
+		fmt.Fprintf(b, "# TYPE weft_worker_slots gauge\nweft_worker_slots %d\n# TYPE weft_worker_runs gauge\nweft_worker_runs %d\n", slots, busy)
+	}
 	if runs := l.runs.Load(); runs != nil {
+		fmt.Fprintf(b, "# TYPE weft_oldest_pending_seconds gauge\nweft_oldest_pending_seconds %g\n", runs.Oldest.Seconds())
 		fmt.Fprintf(b, "# TYPE weft_runs gauge\nweft_runs{status=\"pending\"} %d\nweft_runs{status=\"running\"} %d\n", runs.Pending, runs.Running)
 	}
 }
@@ -112,6 +127,7 @@ func getMetrics(c *call) error {
 	var b strings.Builder
 	b.WriteString(c.server.metrics.text())
 	c.server.load.write(&b)
+	c.server.counts.write(&b, c.server.hub.Stats())
 	writeRuntime(&b)
 	return c.write(200, "text/plain; version=0.0.4; charset=utf-8", []byte(b.String()))
 }

@@ -35,6 +35,7 @@ type Server struct {
 	crons      crons
 	webhooks   *webhooks
 	metrics    metrics
+	counts     *counts
 	load       load
 }
 
@@ -51,7 +52,10 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	counts := newCounts()
+	docs = timedDocuments{docs, &counts.store}
 	s := &Server{
+		counts: counts,
 		config: c, limits: c.Limits.withDefaults(), memory: items, assistants: newAssistants(docs),
 		threads: newRecords[thread](docs, "weft.threads"), leftovers: newRecords[leftover](docs, "weft.leftovers"),
 	}
@@ -60,11 +64,13 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		return nil, fmt.Errorf("server: the index of the threads: %w", err)
 	}
 	s.served.Store(served)
-	if s.bus, err = busOf(ctx, c); err != nil {
+	bus, err := busOf(ctx, c)
+	if err != nil {
 		return nil, err
 	}
+	s.bus = countedBus{bus, counts}
 	s.hub = &work.Hub{Log: s.events()}
-	if s.queue, err = queue.New(queue.Config{Store: c.Store, Documents: docs, Bus: s.bus, Line: s.limits.ThreadRuns, Now: c.Now, Engine: served.onEngine()}); err != nil {
+	if s.queue, err = queue.New(queue.Config{Store: c.Store, Documents: docs, Bus: s.bus, Line: s.limits.ThreadRuns, Now: c.Now, Engine: served.onEngine(), Claimed: counts.claimed}); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	s.crons = newCrons(docs, s.now)

@@ -205,13 +205,13 @@ func (s *socket) subscribe(ctx context.Context, command wire.Command) error {
 	}
 	s.readers.Go(func() {
 		defer end()
-		err := followReader(ctx, reader, nil, func(e wire.Event) error {
+		err := s.c.server.counts.slow(followReader(ctx, reader, nil, func(e wire.Event) error {
 			events, err := protocol.Project(e)
 			for i := 0; i < len(events) && err == nil; i++ {
 				err = s.write(ctx, events[i].Data)
 			}
 			return err
-		})
+		}))
 		if err != nil && ctx.Err() == nil {
 			_ = s.conn.Close(websocket.StatusInternalError, "the events are lost") // the client reconnects
 		}

@@ -2,7 +2,9 @@ package server
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 )
@@ -17,6 +19,7 @@ type eventStream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	timer   *time.Timer
+	counts  *counts // nil in tests
 
 	mu   sync.Mutex
 	err  error // of the first write that failed
@@ -31,6 +34,9 @@ func (c *call) openStream() *eventStream {
 	h.Set("X-Accel-Buffering", "no") // proxies pass each event on at once
 	c.w.WriteHeader(http.StatusOK)
 	s := &eventStream{w: c.w, control: http.NewResponseController(c.w)}
+	if c.server != nil {
+		s.counts = c.server.counts
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_ = s.control.Flush()
@@ -82,6 +88,9 @@ func (s *eventStream) write(data []byte) {
 	_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // not every writer has deadlines
 	if _, s.err = s.w.Write(data); s.err == nil {
 		s.err = s.control.Flush()
+	}
+	if s.counts != nil && errors.Is(s.err, os.ErrDeadlineExceeded) {
+		s.counts.dropped.Add(1)
 	}
 	s.timer.Reset(heartbeat)
 }

@@ -33,10 +33,12 @@ func (s *Server) Work(ctx context.Context, w Workers) {
 	defer wg.Wait()
 	if w.Slots >= 0 {
 		wg.Go(func() {
-			work.New(work.Config{
+			worker := work.New(work.Config{
 				Queue: s.queue, Store: s.config.Store, Bus: s.bus, Host: host{s}, Slots: w.Slots,
 				Grace: w.Grace, Drain: w.Drain, Abort: w.Abort, Now: s.now, Log: s.log(),
-			}).Work(ctx)
+			})
+			s.load.worker.Store(worker)
+			worker.Work(ctx)
 		})
 	}
 	wg.Go(func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint/document"
 )
@@ -59,6 +60,7 @@ func (q *Queue) Active(ctx context.Context) iter.Seq2[Run, error] {
 // Load is how many runs have not ended.
 type Load struct {
 	Pending, Running int
+	Oldest           time.Duration  // how long a pending run has waited at most
 	Owners           map[string]int // pending and running, by Run.Owner
 }
 
@@ -75,6 +77,7 @@ func (q *Queue) Load(ctx context.Context) (Load, error) {
 				l.Running++
 			} else {
 				l.Pending++
+				l.Oldest = max(l.Oldest, e.waited(t.now))
 			}
 		}
 	}

@@ -78,8 +78,12 @@ func (q *Queue) claim(ctx context.Context, look document.Doc) (*Claim, error) {
 		return nil, err
 	}
 	c := &Claim{queue: q, held: held}
-	if err := c.take(ctx, t.id); err != nil || c.Run.ID == "" {
+	reaped, err := c.take(ctx, t.id)
+	if err != nil || c.Run.ID == "" {
 		return nil, errors.Join(err, c.release(ctx))
+	}
+	if due, ok := document.TimeOf(look.Order); ok && q.config.Claimed != nil {
+		q.config.Claimed(Claimed{Lag: max(0, q.config.Now().Sub(due)), Reaped: reaped})
 	}
 	return c, nil
 }
@@ -103,9 +107,9 @@ func (q *Queue) lookAgain(ctx context.Context, look document.Doc, at time.Time) 
 }
 
 // take marks the next run of the thread as running under the lease of c. The run stays empty if
-// there is none.
-func (c *Claim) take(ctx context.Context, threadID string) error {
-	return c.queue.change(ctx, threadID, func(t *thread) error {
+// there is none. reaped is true if another claim had marked it.
+func (c *Claim) take(ctx context.Context, threadID string) (reaped bool, err error) {
+	err = c.queue.change(ctx, threadID, func(t *thread) error {
 		c.Run, c.Action, c.Again = Run{}, "", false
 		i := t.line.next(t.now)
 		if i < 0 {
@@ -127,6 +131,7 @@ func (c *Claim) take(ctx context.Context, threadID string) error {
 			t.look, t.later = t.line.wake(t.now), true
 			return nil
 		}
+		reaped = e.Fence != ""
 		e.Fence = c.held.Fence()
 		r.Status, r.Attempt = Running, r.Attempt+1
 		if c.Again = !r.Started.IsZero(); !c.Again {
@@ -137,6 +142,7 @@ func (c *Claim) take(ctx context.Context, threadID string) error {
 		c.Run, c.Action = r, e.Action
 		return nil
 	})
+	return reaped, err
 }
 
 // Lease returns the lease of the thread, for graph.RunOptions. With Config.Engine the run has to

@@ -33,8 +33,19 @@ type Config struct {
 	Line int
 	// Attempts is how often a run is begun whose processes die: 3 if it is 0.
 	Attempts int
+	// Claimed, unless it is nil, is called for each claim. It must not block.
+	Claimed func(Claimed)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+}
+
+// Claimed describes a claim.
+type Claimed struct {
+	// Lag is how long the run could have been claimed before it was: since its turn came, or since
+	// the lease of a process ran out that had died.
+	Lag time.Duration
+	// Reaped is true if the process of another claim left the run behind.
+	Reaped bool
 }
 
 // Queue is the queue of all runs on a store. It is safe for concurrent use, by many processes.
@@ -104,7 +115,7 @@ func (q *Queue) Create(ctx context.Context, r Run, rule Rule) (Created, error) {
 			return fmt.Errorf("%w: thread %.100q has %d unfinished runs", ErrFull, r.Thread, len(t.line.Runs))
 		}
 		r.Status, r.Created, r.Updated, r.Attempt = Pending, t.now, t.now, 0
-		t.line.Runs = append(t.line.Runs, entry{ID: r.ID, Owner: r.Owner, Due: r.Due})
+		t.line.Runs = append(t.line.Runs, entry{ID: r.ID, Owner: r.Owner, Due: r.Due, Since: t.now})
 		t.set(r)
 		t.changes[len(t.changes)-1].If = new(uint64(0))
 		done.Run = r

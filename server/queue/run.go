@@ -84,8 +84,21 @@ type entry struct {
 	ID     string    `json:"id"`
 	Owner  string    `json:"owner,omitempty"`
 	Due    time.Time `json:"due,omitzero"`
+	Since  time.Time `json:"since,omitzero"`   // when it was created
 	Fence  string    `json:"fence,omitempty"`  // of the lease of its claim; "" while it is pending
 	Action Action    `json:"action,omitempty"` // how it is to be cancelled; "" if it is not
+}
+
+// waited returns how long a pending run has waited at a time, since it was created or became due.
+func (e *entry) waited(now time.Time) time.Duration {
+	since := e.Since
+	if since.IsZero() || e.Due.After(since) {
+		since = e.Due
+	}
+	if since.IsZero() { // an earlier version has created it
+		return 0
+	}
+	return max(0, now.Sub(since))
 }
 
 // next returns the index of the run to claim at a time: the one that was claimed before, or the

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -44,7 +45,11 @@ type Worker struct {
 	log    eventlog.Log
 	drain  graph.Drain
 	leave  chan struct{} // closed when the worker leaves its runs to their engines
+	busy   atomic.Int64  // slots with a run
 }
+
+// Slots returns how many runs may run at once, and how many do.
+func (w *Worker) Slots() (all, busy int) { return w.config.Slots, int(w.busy.Load()) }
 
 // New returns a worker. A worker works once.
 func New(c Config) *Worker {
@@ -82,7 +87,9 @@ func (w *Worker) Work(ctx context.Context) {
 		for _, c := range claims {
 			<-free
 			wg.Go(func() {
+				w.busy.Add(1)
 				w.run(running, c)
+				w.busy.Add(-1)
 				free <- struct{}{}
 				select {
 				case ended <- struct{}{}:
