@@ -4,6 +4,7 @@ package graph_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -46,6 +47,43 @@ func TestStep_WithOneAnswerAndOneFailure(t *testing.T) {
 	logged(t, resume(t, g, graph.Reply("yes"), graph.Done), "ask yes bad")
 	ran.want(t, "ask", 2)
 	ran.want(t, "bad", 2)
+}
+
+// A task that a failure cuts off before it has used an answer runs with it in the next call, even
+// though another of its questions has no answer.
+//
+// Requirement: Siblings keep their work
+func TestStep_AnswerIsUsedAfterAFailureCutItOff(t *testing.T) {
+	var ran counter
+	mended := false
+	cfg := stored()
+	cfg.Concurrency = 1
+	g := build(t, parallel(map[string]graph.Node[world]{
+		"bad": graph.Func(func(ctx context.Context, s *world) error {
+			if _, err := graph.Ask[string](ctx, graph.Question{Prompt: "b"}); err != nil || mended {
+				return err
+			}
+			return errBoom // before "pays" has run again
+		}),
+		"pays": graph.Func(func(ctx context.Context, s *world) error {
+			ran.add("pays")
+			who, err := graph.Ask[string](ctx, graph.Question{Prompt: "who"})
+			if who != "none" {
+				_, why := graph.Ask[string](ctx, graph.Question{Prompt: "why"})
+				err = errors.Join(err, why)
+			}
+			s.Log.Append("paid " + who)
+			return err
+		}),
+	}), cfg)
+	res := invoke(t, g, "t1", graph.Interrupted)
+	asked(t, res, "b who why")
+	_, err := g.Resume(ctx, graph.Answer(idOf(t, res, "b"), "").Answer(idOf(t, res, "who"), "none"), t1)
+	is(t, err, errBoom, `node "bad"`)
+	ran.want(t, "pays", 1)
+	mended = true
+	logged(t, resume(t, g, graph.Answers{}, graph.Done), "paid none")
+	ran.want(t, "pays", 2)
 }
 
 func TestQuestion_WithoutAStorePausesTheRun(t *testing.T) {

@@ -46,18 +46,19 @@ func (d *drivenRun) answersBefore(stored pending) (answers, error) {
 	return fresh, nil
 }
 
-// noteAnswers adds fresh to the answers of the run, and returns the entries that say so.
-func (d *drivenRun) noteAnswers(fresh, before answers) (answers, []checkpoint.Entry, error) {
+// noteAnswers returns the entries that add fresh to the answers of the run.
+func (d *drivenRun) noteAnswers(fresh answers, stored pending) ([]checkpoint.Entry, error) {
 	if d == nil {
-		return fresh, nil, nil
+		return nil, nil
+	}
+	before, err := d.answersBefore(stored)
+	if err != nil {
+		return nil, err
 	}
 	all := maps.Clone(fresh)
-	if all == nil {
-		all = answers{}
-	}
 	maps.Copy(all, before)
 	data, err := json.Marshal(runAnswers{d.session.id, slices.Sorted(maps.Keys(all))})
-	return all, []checkpoint.Entry{{Slot: slotRun, Data: data}}, err
+	return []checkpoint.Entry{{Slot: slotRun, Data: data}}, err
 }
 
 // checkRepeated returns an error if an answer without an id may be one that the run had before

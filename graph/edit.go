@@ -103,6 +103,7 @@ func erase[S any](steps [][]Edit[S]) [][]edit {
 type editor struct {
 	*run
 	answered []Interrupt                          // the questions to which the next commit has answers
+	fresh    answers                              // these answers
 	forkRoot func(more ...checkpoint.Entry) error // begins the branch of the thread that an edit of a subgraph needs; nil where none does
 }
 
@@ -175,7 +176,7 @@ func (ed *editor) addAnswers(a Answers) ([]checkpoint.Entry, error) {
 	}
 	entries := ed.decider().answer(fresh, open)
 	ed.questions.add(fresh)
-	ed.questions.fresh, ed.answered = fresh, open
+	ed.fresh, ed.answered = fresh, open
 	return append(slices.Clip(pending), entries...), nil
 }
 
@@ -236,7 +237,7 @@ func (ed *editor) commitEdit(change DecisionRecord, before, pending []checkpoint
 		return err
 	}
 	ed.tasks, ed.outs = nil, nil
-	ed.session.events.decisions(ed.run, ed.questions.fresh, ed.answered)
+	ed.session.events.decisions(ed.run, ed.fresh, ed.answered)
 	ed.answered = nil
 	ed.recordChange(change)
 	return nil

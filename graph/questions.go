@@ -10,7 +10,6 @@ import (
 // questions are what a run knows of its questions and of their answers.
 type questions struct {
 	given    answers               // the answers, by the id of the question; a subgraph begins with those of its parent
-	fresh    answers               // those that came with this call
 	answered []checkpoint.Answered // the answers of the turn, for its records
 	asked    map[string]Interrupt  // the questions that were asked before this call, by id
 	traced   map[string]bool       // the answers that the trace of a commit has, by id

@@ -78,10 +78,7 @@ func (s *restorer) read() (err error) {
 		return err
 	}
 	s.questions.add(s.pending.given)
-	if s.driven != nil {
-		s.questions.fresh, err = s.driven.answersBefore(s.pending)
-	}
-	return err
+	return nil
 }
 
 // answer matches answers with the open questions and stores them, so that the questions are not
@@ -99,15 +96,11 @@ func (s *restorer) answer(a Answers) error {
 		s.paused.at = s.asked
 		return fmt.Errorf("graph %q: thread %q: %w", s.name, s.opts.Thread, err)
 	}
-	switch {
-	case s.inside != nil:
-		s.questions.fresh = s.inside.run.questions.fresh
-	case len(fresh) > 0:
-		all, note, err := s.driven.noteAnswers(fresh, s.questions.fresh)
+	if len(fresh) > 0 && s.inside == nil {
+		note, err := s.driven.noteAnswers(fresh, s.pending)
 		if err != nil {
 			return err
 		}
-		s.questions.fresh = all
 		if err := s.journal.Put(append(s.decider().answer(fresh, s.asked), note...)); err != nil {
 			return err
 		}
@@ -131,7 +124,7 @@ func (s *restorer) restoreStep() error {
 		return err
 	}
 	for _, t := range s.tasks {
-		if err := t.restore(s.pending.byTask[t.id()], s.questions.fresh, s.questions.given); err != nil {
+		if err := t.restore(s.pending.byTask[t.id()], s.questions.given); err != nil {
 			return t.fail(err)
 		}
 	}

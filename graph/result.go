@@ -123,7 +123,7 @@ func restoreWrites(s *state.Schema, v state.View, writes []fieldWrite) error {
 
 // restore brings back what is stored of t, and decides what is left to do: nothing if it has
 // finished, to wait if it asked and has no answer, else to run.
-func (t *task) restore(slots map[string][]byte, fresh, given answers) error {
+func (t *task) restore(slots map[string][]byte, given answers) error {
 	if rw := t.run.next.rewind; rw != nil && rw.Task == t.id() {
 		back, err := newRewound(t, rw, slots)
 		if err != nil {
@@ -168,8 +168,9 @@ func (t *task) restore(slots map[string][]byte, fresh, given answers) error {
 	if last.Failure != nil || last.Again {
 		return nil // it runs again, whatever its subgraphs ask
 	}
-	goesOn := func(in Interrupt) bool { _, now := fresh[in.ID]; return now || in.Kind != "question" }
-	if open := unanswered(asked, given); len(open) > 0 && !slices.ContainsFunc(asked, goesOn) {
+	// A question with an answer among those of the last end means that the task has not run since
+	// the answer came: it may have been cut off by the failure of another.
+	if open := unanswered(asked, given); len(open) > 0 && len(open) == len(asked) {
 		t.open, t.settled = open, true
 	}
 	return nil
