@@ -75,6 +75,7 @@ var policies = []policy{
 	{name: "checkpoint/postgres", imports: []string{"internal/brief", "internal/sqlscan", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2", "github.com/pgvector/pgvector-go"}},
 	{name: "checkpoint/redis", imports: []string{"internal/brief", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, modules: []string{"github.com/redis/go-redis/v9"}},
 	{name: "capabilities/memory", imports: []string{"internal/validtext", "state/message", "checkpoint/memory", "conversation/session"}},
+	{name: "capabilities/retrieval", imports: []string{"state/message", "checkpoint/memory"}},
 	{name: "internal/step", imports: []string{"state"}, forbidden: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},
 	{name: "internal/stream"},
 	{name: "internal/schedule", modules: []string{"golang.org/x/sync", "golang.org/x/time"}},
@@ -144,7 +145,7 @@ var policies = []policy{
 	{name: "examples/weather", imports: []string{"state", "graph"}},
 	{name: "examples/...", imports: []string{
 		"weftcli", "state", "state/message", "state/agent", "capabilities", "capabilities/memory", "capabilities/model", "capabilities/model/openai",
-		"capabilities/tool", "checkpoint", "checkpoint/document", "conversation/session", "conversation/thread", "checkpoint/redis", "checkpoint/sqlite", "graph", "graph/workflow",
+		"capabilities/retrieval", "capabilities/tool", "capabilities/tool/mcp", "checkpoint", "checkpoint/memory", "checkpoint/document", "conversation/session", "conversation/thread", "checkpoint/redis", "checkpoint/sqlite", "graph", "graph/workflow",
 		"nodes", "nodes/turn", "server", "nodes/react", "nodes/pes", "examples/weather",
 	}},
 }
