@@ -39,10 +39,11 @@ type Record struct {
 	Taken     uint64            `json:"taken,omitempty"`   // the newest queued input whose turn was begun
 	Answered  []Answered        `json:"answered,omitempty"`
 	Metadata  map[string]string `json:"metadata,omitempty"`
-	Trace     []Entry           `json:"trace,omitempty"`  // the step's memo entries and answers, if replay is enabled
-	Within    *Within           `json:"within,omitempty"` // of a subgraph's turn: the task that it runs for
-	Rewind    *Rewind           `json:"rewind,omitempty"` // a due task resumes a subgraph at an older commit
-	Fields    []Field           `json:"fields"`           // written by the Chain
+	Carrier   map[string]string `json:"carrier,omitempty"` // of the run's observer, for the run that goes on from here
+	Trace     []Entry           `json:"trace,omitempty"`   // the step's memo entries and answers, if replay is enabled
+	Within    *Within           `json:"within,omitempty"`  // of a subgraph's turn: the task that it runs for
+	Rewind    *Rewind           `json:"rewind,omitempty"`  // a due task resumes a subgraph at an older commit
+	Fields    []Field           `json:"fields"`            // written by the Chain
 }
 
 // Within names the task of the parent graph that began a subgraph's turn. Another task begins

@@ -55,6 +55,9 @@ func (r *Record) appendJSON(b []byte) (_ []byte, err error) {
 	if len(r.Metadata) > 0 {
 		o.any("metadata", r.Metadata)
 	}
+	if len(r.Carrier) > 0 {
+		o.any("carrier", r.Carrier)
+	}
 	if len(r.Trace) > 0 {
 		o.any("trace", r.Trace)
 	}

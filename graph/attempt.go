@@ -63,7 +63,7 @@ func endOf(res schedule.Result, err error) error {
 }
 
 // attempt runs the job of task i once, when its Policy.Parallel and its Limit let it begin.
-func (s *superstep) attempt(i int) error {
+func (s *superstep) attempt(i int) (err error) {
 	t := s.tasks[i]
 	leave, err := s.passGates(t)
 	if err != nil {
@@ -71,26 +71,30 @@ func (s *superstep) attempt(i int) error {
 		return err
 	}
 	s.run.session.events.task(t, Started, nil)
+	ctx, end := t.observeAttempt()
+	if end != nil {
+		defer func() { end(err) }()
+	}
 	if t.limit() > 0 || t.job.idle > 0 {
-		return s.timed(i, leave)
+		return s.timed(ctx, i, leave)
 	}
 	if leave != nil {
 		defer leave()
 	}
-	return t.call(t)
+	return t.call(ctx)
 }
 
 // timed runs the job of task i within its limits. What it did after its own time had ended, and not
 // the run's, does not count. leave lets another attempt begin under a Policy.Parallel or a Limit.
 // It is called when the function has returned; it may be nil.
-func (s *superstep) timed(i int, leave func()) error {
+func (s *superstep) timed(ctx context.Context, i int, leave func()) error {
 	t := s.tasks[i]
 	defer s.transferPermit(i)()
 	t.alive()
 	bound := schedule.Bound{Limit: t.limit(), Idle: t.job.idle, Activity: t.activity, Grace: s.run.lateGrace(),
 		Cause: t.outOfTime, Ended: t.givenUp.Store}
 	var err error
-	res := bound.Run(t, func(ctx context.Context) {
+	res := bound.Run(ctx, func(ctx context.Context) {
 		if leave != nil {
 			defer leave()
 		}

@@ -57,7 +57,7 @@ func (c *committer) newJournal(chain *checkpoint.Chain) *journal.Journal {
 	r := c.run
 	chain.Fence, chain.TTL = r.session.fence(), r.session.root.cfg.TTL
 	cfg := journal.Config{Source: committed{c}, Store: r.cfg.Store, Key: r.key(), Run: r.session.writer, Durability: r.opts.Durability.journal(),
-		Writes: &r.session.writing, Allowed: c.allowed, Cancel: r.life.cancel, Fail: r.fail,
+		Writes: &r.session.writing, Allowed: c.allowed, Cancel: r.life.cancel, Fail: r.fail, Observe: r.storeObserver(),
 		Panic: func(v any) error { return &PanicError{Value: v, Stack: debug.Stack()} }}
 	if r.inside != nil {
 		cfg.Parent, cfg.Disposable = r.inside.run.journal, r.cfg.Nested != PerThread
@@ -65,7 +65,7 @@ func (c *committer) newJournal(chain *checkpoint.Chain) *journal.Journal {
 		cfg.Keep, cfg.Now = r.cfg.Keep, r.cfg.Now
 	}
 	c.rooms = new([2]recordRoom)
-	return journal.New(r.ctx, chain, cfg)
+	return journal.New(r.context(), chain, cfg)
 }
 
 // allowed returns ErrAbandoned if the run was given up. Such a run writes nothing.
@@ -162,7 +162,7 @@ func (c *committer) record() (*checkpoint.Record, error) {
 		Next: rec.Next[:0], Fields: rec.Fields[:0],
 		Graph: r.name, Program: r.hash, Run: r.session.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: c.next.source,
 		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: c.next.ran, Input: r.inputHash, Taken: r.taken, Answered: r.questions.answered,
-		Metadata: r.metadata(), Within: r.nested.within(),
+		Metadata: r.metadata(), Carrier: r.carrier(), Within: r.nested.within(),
 	}
 	err := c.recordFrontier(rec)
 	if c.next.rewind != nil && isDue(rec, c.next.rewind.Task) {

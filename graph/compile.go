@@ -27,7 +27,7 @@ func (b *Builder[S]) Compile(cfg Config) (*Graph[S], error) {
 
 // compile turns the draft into a program, or lists all that is wrong with it.
 func (d *draft) compile(cfg Config, pos place) (*program, error) {
-	c := compiler{draft: d, pos: pos, entry: -1, limits: cfg.Limits, mistakes: slices.Clone(d.mistakes)}
+	c := compiler{draft: d, pos: pos, entry: -1, limits: cfg.Limits, observed: cfg.Observer != nil, mistakes: slices.Clone(d.mistakes)}
 	c.checkConfig(cfg)
 	c.addMigrations(cfg)
 	c.addNodes()
@@ -84,6 +84,7 @@ type compiler struct {
 	entry    int // the number of the node that chooses where a turn begins; -1 if no branch leads from Start
 	p        program
 	limits   *Limits
+	observed bool           // the graph has an Observer
 	index    map[string]int // node name → number
 	places   []place        // node number → where it was added
 	mistakes []Mistake
@@ -153,7 +154,7 @@ func (c *compiler) addNodes() {
 		added = append(added, n)
 		c.places = append(c.places, n.pos)
 		c.p.nodes = append(c.p.nodes, node{name: n.name, job: j, outcome: step.Outcome{Node: len(c.p.nodes)}, payload: n.payload, child: n.child, cache: n.cache,
-			quick: j.plain && !j.budgeted && n.cache == nil})
+			quick: j.plain && !j.budgeted && n.cache == nil && !c.observed})
 		c.p.shape.Nodes = append(c.p.shape.Nodes, step.Node{Name: n.name})
 	}
 	for i, n := range added {

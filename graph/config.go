@@ -79,6 +79,10 @@ type Config struct {
 	// that [StoredThread.Replay] can run it again. It costs the bytes of these.
 	Trace bool
 
+	// Observer watches the runs of the graph and of the subgraphs in them, for traces and metrics;
+	// nil costs nothing. In a subgraph, the Observer of the graph at the root holds.
+	Observer Observer
+
 	// Schemas are the JSON Schemas that [Untyped].Schemas returns in place of those that it makes
 	// of the state.
 	Schemas Schemas

@@ -90,6 +90,7 @@
 //     processes [Inspect].
 //   - Why a run went there: [Command.WithReason], which [History] and [StoredThread.Diff] return as
 //     CommitInfo.Ran[…].Ways[…].Why.
+//   - Trace: Config.Observer, which module otel has; [Observe] for parts of a node.
 //   - Go back: find the commit in [History], then Resume, Patch or UpdateAndResume with
 //     RunOptions.At.
 //   - Test a node: call the function, with [Rehearse] for its answers; [Once], [Call] and
@@ -117,13 +118,15 @@
 //  4. What the coordinator needs: events, attempts, results, branches, subgraphs, pauses, edits
 //     that go back, storage: approve.go ask.go queue.go reader.go eventjson.go event.go message.go
 //     attempt.go routing.go parent.go result.go memo.go commit.go subgraphs.go fold.go pause.go
-//     decider.go rewind.go rewound.go lineage.go lease.go durability.go scope.go.
+//     decider.go rewind.go rewound.go lineage.go lease.go durability.go scope.go
+//     observe.go.
 //  5. The state of a run, a step and a task, and what is stored of it: superstep.go task.go
-//     frontier.go run.go life.go running.go questions.go threadreader.go inspect.go pending.go.
+//     frontier.go run.go life.go running.go questions.go threadreader.go inspect.go pending.go
+//     observation.go.
 //  6. The terms that all of the others use: request.go node.go command.go plan.go now.go
-//     config.go limit.go status.go answer.go program.go policy.go decisionrecord.go decision.go
-//     caller.go mode.go drain.go failure.go timeout.go errors.go memorycache.go storednames.go
-//     place.go.
+//     config.go observer.go limit.go status.go answer.go program.go policy.go decisionrecord.go
+//     decision.go caller.go mode.go drain.go failure.go timeout.go errors.go
+//     memorycache.go storednames.go place.go.
 //
 // # Laws
 //

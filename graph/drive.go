@@ -56,6 +56,14 @@ func (r *run) extension() time.Duration {
 
 // runToEnd runs r from its request to its end.
 func (r *run) runToEnd() (outcome, error) {
+	if o := r.session.observer(); o != nil {
+		return r.observedToEnd(o)
+	}
+	return r.toEnd()
+}
+
+// toEnd is runToEnd for a run without an observer.
+func (r *run) toEnd() (outcome, error) {
 	defer func() { r.pool.Close() }()
 	return r.conclude(r.serveRequest())
 }
@@ -217,4 +225,24 @@ func (r *run) conclude(status Status, err error) (outcome, error) {
 func (r *run) encoded() (data []byte, err error) {
 	defer recovered(&err)
 	return r.schema.Encode(r.state)
+}
+
+// observedToEnd is toEnd for a run with an observer.
+func (r *run) observedToEnd(o Observer) (out outcome, err error) {
+	w := &observation{}
+	w.ctx, w.end = begin(o, r.ctx, r.activity(RunActivity, string(r.req.op)))
+	if r.inside == nil {
+		w.carrier = o.Carrier(w.ctx)
+	}
+	r.observed.Store(w)
+	returned := false
+	defer func() {
+		if !returned {
+			err = r.exited()
+		}
+		r.endObserved(out, err)
+	}()
+	out, err = r.toEnd()
+	returned = true
+	return out, err
 }

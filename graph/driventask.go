@@ -94,6 +94,7 @@ func (c taskCall) runTask() error {
 	}
 	finished := t.finished()
 	if !finished {
+		entries = append(entries, c.carrierEntries()...)
 		stored := sortPending(c.journal.Chain.Pending)
 		entries[0].Keep = stored.byTask[t.id()][slotLast] == nil // the first to store an end wins
 	}
@@ -110,7 +111,7 @@ func (c taskCall) runTask() error {
 // reread makes t what is stored of it: another call may have run it too, and come first.
 func (c taskCall) reread(t *task) error {
 	var snap checkpoint.Snapshot
-	err := c.journal.Write(func(ctx context.Context) error {
+	err := c.journal.Write("history", func(ctx context.Context) error {
 		for s, err := range c.cfg.Store.History(ctx, c.key(), checkpoint.Query{Limit: 1}) {
 			snap = s
 			return err

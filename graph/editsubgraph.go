@@ -90,7 +90,7 @@ func (ed *editor) putAround(note checkpoint.Entry, entries []checkpoint.Entry) e
 		if len(o.entries) == 0 {
 			continue
 		}
-		if err := ed.journal.Write(func(ctx context.Context) error { return o.chain.Put(ctx, o.entries) }); err != nil {
+		if err := ed.journal.Write("put", func(ctx context.Context) error { return o.chain.Put(ctx, o.entries) }); err != nil {
 			return err
 		}
 	}
@@ -211,7 +211,7 @@ func (ed *editor) confirm(d DecisionRecord) {
 	if err != nil || !slices.ContainsFunc(root.Pending, func(e checkpoint.Entry) bool { return e.Slot == slotEdit+d.announcement() }) {
 		return
 	}
-	_ = ed.journal.Write(func(ctx context.Context) error {
+	_ = ed.journal.Write("put", func(ctx context.Context) error {
 		return root.Put(ctx, []checkpoint.Entry{{Slot: checkpoint.SlotDecision + d.announcement(), Data: data}})
 	})
 }
@@ -312,7 +312,7 @@ func (ed *editor) forkForEdit() error {
 			ed.decider().logUnrecorded()
 			more = nil
 		}
-		err := ed.journal.Write(func(ctx context.Context) error {
+		err := ed.journal.Write("commit", func(ctx context.Context) error {
 			return c.Commit(ctx, journal.CommitID(ed.session.writer, rec.Branch), &rec, c.State, nil, append(past, more...)...)
 		})
 		if err == nil {

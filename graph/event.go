@@ -117,17 +117,22 @@ func (e *emitter) task(t *task, phase Phase, err error) {
 
 // taskEnded sends how an attempt of a task has ended that was its last.
 func (e *emitter) taskEnded(t *task) {
-	switch {
-	case e == nil:
-	case t.err != nil:
-		e.task(t, Failing, t.err)
-	case len(t.open) > 0 && len(withoutDrained(t.open)) == 0:
-		e.task(t, Draining, nil)
-	case len(t.open) > 0:
-		e.task(t, Asking, nil)
-	default:
-		e.task(t, Finished, nil)
+	if e != nil {
+		e.task(t, t.endPhase(), t.err)
 	}
+}
+
+// endPhase returns how the last attempt of t has ended.
+func (t *task) endPhase() Phase {
+	switch {
+	case t.err != nil:
+		return Failing
+	case len(t.open) > 0 && len(withoutDrained(t.open)) == 0:
+		return Draining
+	case len(t.open) > 0:
+		return Asking
+	}
+	return Finished
 }
 
 // step sends what the tasks of a run's step wrote, and the state after it.

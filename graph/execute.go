@@ -140,6 +140,9 @@ func (s *superstep) perform(i int) {
 // performFully is perform for a task that is not quick, or whose first attempt has failed.
 func (s *superstep) performFully(i int) {
 	t := s.tasks[i]
+	if o := s.run.session.observer(); o != nil {
+		defer s.observeTask(o, i)()
+	}
 	if s.run.inside != nil {
 		s.run.inside.alive()
 	}
@@ -242,6 +245,7 @@ func (s *superstep) replace(i int) {
 	old.givenUp.Store(true)
 	s.run.session.gaveUp.Store(true)
 	t := s.furnish(new(task), s.run.schema.Blank()) // this is a worker
+	t.Context = old.Context
 	t.begin(old.node, old.index, old.payload)
 	t.number, t.within, t.job, t.failure = old.number, old.within, old.job, old.failure
 	from, to := old.scope(), t.scope()
@@ -296,5 +300,37 @@ func (w wideStep) Lost(place int, p *schedule.Panic) {
 func (w wideStep) stop(i int) {
 	if err := w.s.tasks[i].err; err != nil {
 		w.s.stop(err)
+	}
+}
+
+// observedStep runs and commits the step for a run with an observer.
+func (r *run) observedStep(o Observer) (status Status, err error) {
+	ctx, end := begin(o, r.context(), r.activity(StepActivity, ""))
+	for _, t := range r.tasks {
+		t.Context = ctx
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			end(Outcome{Err: errGoexit, Status: Failed})
+		}
+	}()
+	r.execute()
+	status, err = r.commitStep()
+	returned = true
+	end(Outcome{Err: err, Status: status})
+	return status, err
+}
+
+// observeTask begins task i for an observer, and returns a function that ends it.
+func (s *superstep) observeTask(o Observer, i int) (end func()) {
+	t := s.tasks[i]
+	t.scope() // its node may retain the context, so the task is not used again
+	ctx, ended := begin(o, t.Context, t.describe(TaskActivity))
+	t.Context = ctx
+	return func() {
+		t := s.tasks[i] // a task that was given up has a successor
+		out := Outcome{Err: t.err, Phase: t.endPhase(), Interrupts: withoutDrained(t.open), Cached: t.cached}
+		ended(out)
 	}
 }

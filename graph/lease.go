@@ -30,7 +30,10 @@ func (s *session) acquireLease() error {
 		return fmt.Errorf("graph %q: %w: thread %q waits for node %q of graph %q, which waits here", r.name, checkpoint.ErrOwned,
 			r.opts.Thread, t.node.name, t.run.name)
 	}
-	held, err := checkpoint.HoldWith(r.ctx, r.cfg.Store, r.opts.Thread, hold, r.life.cancel)
+	ctx := r.context()
+	_, end := r.observeStore(ctx, "acquire")
+	held, err := checkpoint.HoldWith(ctx, r.cfg.Store, r.opts.Thread, hold, r.life.cancel)
+	end(err)
 	if err != nil {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}

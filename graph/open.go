@@ -23,7 +23,10 @@ func (r *run) open() error {
 		}
 	}
 	o := newOpener(r)
+	ctx, end := r.observeStore(o.ctx, "load")
+	o.ctx = ctx
 	chain, err := o.chain()
+	end(err)
 	if err != nil {
 		return fmt.Errorf("graph %q: %w", r.name, err)
 	}
@@ -60,6 +63,7 @@ func (r *run) unmoved() error {
 // goOnFrom takes over the record of the commit at which a chain was opened.
 func (r *run) goOnFrom(chain *checkpoint.Chain) error {
 	rec := chain.Record
+	r.noteBefore(chain)
 	r.progress = progress{origin: rec.Origin, branch: rec.Branch, turn: rec.Turn, step: rec.Step, done: rec.Step,
 		inputHash: rec.Input, taken: rec.Taken, labels: rec.Metadata}
 	r.questions.answered, r.next.rewind = rec.Answered, cmp.Or(r.next.rewind, rec.Rewind)

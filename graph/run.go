@@ -32,6 +32,7 @@ type run struct {
 	running *running    // the tasks whose nodes run, also in subgraphs; nil if none can be given up
 	nested
 	lastChild atomic.Pointer[childProgram] // what childProgram returned last
+	observed  atomic.Pointer[observation]  // nil without an observer
 	driven    *drivenRun                   // nil unless the run is at the root and driven from outside
 
 	committer
@@ -71,14 +72,22 @@ func (r *run) runSteps() (Status, error) {
 		if status, err := r.plan(); status != planned {
 			return status, err
 		}
-		r.execute()
-		if status, err := r.commitStep(); status != planned {
+		if status, err := r.runStep(); status != planned {
 			return status, err
 		}
 		if r.req.replays() && r.step >= r.req.replay.until {
 			return Pending, nil
 		}
 	}
+}
+
+// runStep runs the tasks of the step, and commits it.
+func (r *run) runStep() (Status, error) {
+	if o := r.session.observer(); o != nil {
+		return r.observedStep(o)
+	}
+	r.execute()
+	return r.commitStep()
 }
 
 // planned is the status of a run that has a step to run.
@@ -264,7 +273,7 @@ func (r *run) publish() {
 // pauseHere pauses at a static interrupt. It stores the pause, so that Resume passes the interrupt.
 func (r *run) pauseHere() (Status, error) {
 	if r.journal != nil {
-		if err := r.journal.Put([]checkpoint.Entry{{Slot: slotPaused, Data: r.driven.pauseNote()}}); err != nil {
+		if err := r.journal.Put(append(r.carrierEntries(), checkpoint.Entry{Slot: slotPaused, Data: r.driven.pauseNote()})); err != nil {
 			return Failed, err
 		}
 	}
@@ -311,7 +320,7 @@ func (r *run) metadata() map[string]string {
 }
 
 // thread reads the commits of the run's thread.
-func (r *run) thread() threadReader { return threadReader{r.ctx, r.cfg.Store, r.opts.Thread} }
+func (r *run) thread() threadReader { return threadReader{r.context(), r.cfg.Store, r.opts.Thread} }
 
 // key names the run's chain of commits.
 func (r *run) key() checkpoint.Key {

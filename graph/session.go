@@ -171,7 +171,9 @@ func (s *session) giveUpLate() {
 	err := r.running.abandoned(r)
 	r.givenUp.Store(true)
 	_ = s.releaseLease()
-	s.finish(outcome{status: Failed, id: s.id}, err)
+	out := outcome{status: Failed, id: s.id}
+	r.endObserved(out, err)
+	s.finish(out, err)
 }
 
 // errLeft is the cause of cancelling a run whose reader stopped reading.

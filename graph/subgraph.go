@@ -357,7 +357,9 @@ func runChild(r *run) (outcome, error) {
 		given := r.running.abandoned(r)
 		r.givenUp.Store(true)
 		r.session.gaveUp.Store(true)
-		return outcome{status: Failed, id: r.session.id}, given
+		out := outcome{status: Failed, id: r.session.id}
+		r.endObserved(out, given)
+		return out, given
 	}
 	if end := endOf(res, nil); end != nil {
 		return outcome{status: Failed, id: r.session.id}, r.fail(end)

@@ -139,7 +139,7 @@ func (s *superstep) newTask() *task {
 
 // furnish makes t a task of the run, that has not begun.
 func (s *superstep) furnish(t *task, v state.View) *task {
-	t.Context, t.run, t.view = s.run.ctx, s.run, v
+	t.Context, t.run, t.view = s.run.context(), s.run, v
 	return t
 }
 
@@ -269,6 +269,7 @@ func (s *superstep) keepAll() error {
 		entries = append(entries, es...)
 	}
 	if len(entries) > 0 {
+		entries = append(entries, s.run.carrierEntries()...)
 		errs = append(errs, s.run.journal.Put(entries))
 	}
 	return errors.Join(errs...)

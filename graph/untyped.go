@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/state"
@@ -220,4 +221,24 @@ func (g untyped[S]) write(s *S, fields json.RawMessage) error {
 // invokesJSON is invokes for an input as JSON.
 func invokesJSON(input json.RawMessage) request {
 	return request{op: opInvoke, json: bytes.Clone(input), asJSON: true}
+}
+
+// Observed returns the graph with another Observer than that of its Config, for programs that do
+// not compile the graph themselves. A graph that [Graph.Untyped] has not made is returned as it is:
+// it runs elsewhere.
+func Observed(g Untyped, o Observer) Untyped {
+	own, ok := g.(interface{ observed(Observer) Untyped })
+	if !ok {
+		return g
+	}
+	return own.observed(o)
+}
+
+func (g untyped[S]) observed(o Observer) Untyped {
+	p := *g.p
+	p.nodes, p.cfg.Observer = slices.Clone(p.nodes), o
+	for i := range p.nodes {
+		p.nodes[i].quick = p.nodes[i].quick && o == nil
+	}
+	return p.untyped(&p)
 }

@@ -64,6 +64,9 @@ type Config struct {
 	// Engines open engines by scheme, for --engine. The address temporal://HOST:PORT/NAMESPACE is
 	// opened by Engines["temporal"], which gets the whole address: see [Engine].
 	Engines map[string]EngineOpener
+	// Telemetry starts an export of traces and metrics, for --otlp: Open of package otlp of module
+	// otel is one. nil is none.
+	Telemetry TelemetryOpener
 }
 
 // Engine has runs carried out in other processes, which open the same store. Package engine of
@@ -75,6 +78,13 @@ type EngineConfig = verbs.EngineConfig
 
 // EngineOpener opens an engine.
 type EngineOpener = verbs.EngineOpener
+
+// TelemetryOpener starts an export to the address of --otlp. It returns the observer of the graphs,
+// and a function that sends what is left and ends the export.
+type TelemetryOpener = verbs.TelemetryOpener
+
+// ErrNoTelemetry is the error of --otlp in a program without Config.Telemetry.
+var ErrNoTelemetry = verbs.ErrNoTelemetry
 
 // ErrNoEngine is the error of an engine that a program does not have.
 var ErrNoEngine = verbs.ErrNoEngine
@@ -139,7 +149,7 @@ func (c Config) agents() (map[string]turn.Config, error) {
 func (c Config) commandLine() (verbs.Config, error) {
 	program, err := c.program()
 	all := verbs.Config{
-		Name: c.Name, Stores: c.Stores, Graphs: c.Graphs, Chats: c.Chats, Engines: c.Engines, Server: c.Server,
+		Name: c.Name, Stores: c.Stores, Graphs: c.Graphs, Chats: c.Chats, Engines: c.Engines, Telemetry: c.Telemetry, Server: c.Server,
 		Options: workflow.Options{Kinds: program.Kinds(), Sections: program.Sections(), Reducers: prefixed(c.Reducers), Types: prefixed(c.Types)},
 	}
 	maps.Copy(all.Options.Kinds, c.Kinds)

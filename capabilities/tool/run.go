@@ -111,7 +111,13 @@ func (s *Set) Try(ctx context.Context, c message.Call, id string, l Limits) (mes
 		l.MaxResult = info.MaxResult
 	}
 	t, _ := s.find(c.Name)
-	out, err := call(ctx, t.Tool, Input{ID: id, Arguments: args}, l)
+	inner, end := graph.Observe(ctx, graph.Activity{Kind: graph.ToolActivity, Name: c.Name, Call: c.ID})
+	out, err := call(inner, t.Tool, Input{ID: id, Arguments: args}, l)
+	if errors.Is(err, graph.ErrInterrupted) {
+		end(graph.Outcome{})
+	} else {
+		end(graph.Outcome{Err: err})
+	}
 	switch {
 	case errors.Is(err, graph.ErrInterrupted):
 		return message.Result{}, graph.ErrInterrupted

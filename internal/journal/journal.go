@@ -42,8 +42,8 @@ type Source interface {
 	Restate() error
 }
 
-// Config describes the chain of a journal. All fields but Parent, Disposable, Keep and Now must
-// be set.
+// Config describes the chain of a journal. All fields but Parent, Disposable, Keep, Now and
+// Observe must be set.
 type Config struct {
 	Source     Source
 	Store      checkpoint.Store
@@ -60,6 +60,8 @@ type Config struct {
 	Cancel  func(cause error)     // stops the run, because a commit that was on its way has failed
 	Fail    func(error) error     // adds the place of the run to an error
 	Panic   func(value any) error // makes the error of a panic in the store
+	// Observe, if it is not nil, is called before a call of the store, which gets the context.
+	Observe func(ctx context.Context, name string) (inner context.Context, end func(error))
 }
 
 // Journal is the storage of one chain while a run owns it.
@@ -187,10 +189,10 @@ func (j *Journal) put(entries []checkpoint.Entry) error {
 		return err
 	}
 	put := func(ctx context.Context) error { return j.Chain.Put(ctx, entries) }
-	err := j.Write(put)
+	err := j.Write("put", put)
 	if isLoss(err) {
 		if err = j.recover(err); err == nil {
-			err = j.Write(put)
+			err = j.Write("put", put)
 		}
 	}
 	if err != nil {
@@ -301,7 +303,7 @@ func (j *Journal) send(f *flight, p *checkpoint.Prepared) {
 	if f.done != nil {
 		defer close(f.done)
 	}
-	if f.err = j.Write(p.Store); f.err != nil && j.cfg.Durability == Async && !isLoss(f.err) {
+	if f.err = j.Write("commit", p.Store); f.err != nil && j.cfg.Durability == Async && !isLoss(f.err) {
 		j.cfg.Cancel(f.err)
 	}
 }
@@ -351,10 +353,10 @@ func (e WriteError) Error() string { return e.Err.Error() }
 // Unwrap returns what the store returned.
 func (e WriteError) Unwrap() error { return e.Err }
 
-// Write calls write with a context that outlives that of the run by WriteTime, so that cancelling a
-// run does not lose what it has finished. It returns a WriteError if write fails or panics. A run
-// that was given up writes nothing.
-func (j *Journal) Write(write func(context.Context) error) error {
+// Write calls write, which makes the named call of the store. Its context outlives that of the run
+// by WriteTime, so that cancelling a run does not lose what it has finished. Write returns a
+// WriteError if write fails or panics. A run that was given up writes nothing.
+func (j *Journal) Write(name string, write func(context.Context) error) error {
 	if err := j.cfg.Allowed(); err != nil {
 		return err
 	}
@@ -367,14 +369,19 @@ func (j *Journal) Write(write func(context.Context) error) error {
 		defer late.Close()
 		ctx = late
 	}
-	if err := j.guarded(ctx, write); err != nil {
+	if err := j.guarded(ctx, name, write); err != nil {
 		return WriteError{err}
 	}
 	return nil
 }
 
 // guarded calls f; a panic of the store is an error.
-func (j *Journal) guarded(ctx context.Context, f func(context.Context) error) (err error) {
+func (j *Journal) guarded(ctx context.Context, name string, f func(context.Context) error) (err error) {
+	if j.cfg.Observe != nil {
+		inner, end := j.cfg.Observe(ctx, name)
+		ctx = inner
+		defer func() { end(err) }()
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			err = j.cfg.Panic(v)

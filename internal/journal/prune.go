@@ -32,7 +32,7 @@ func (j *Journal) prune(seq uint64) {
 		defer close(done)
 		ctx, cancel := context.WithTimeout(j.ctx, WriteTime)
 		defer cancel()
-		_ = j.guarded(ctx, func(ctx context.Context) error {
+		_ = j.guarded(ctx, "prune", func(ctx context.Context) error {
 			return checkpoint.Prune(ctx, j.cfg.Store, j.cfg.Key.Thread, keep)
 		})
 	}()

@@ -65,7 +65,7 @@ func (j *Journal) isOwn(head uint64) (bool, error) {
 		return true, nil
 	}
 	own := false
-	err := j.Write(func(ctx context.Context) error { // also when the run was cancelled
+	err := j.Write("history", func(ctx context.Context) error { // also when the run was cancelled
 		for snap, err := range j.cfg.Store.History(ctx, j.cfg.Key, checkpoint.Query{Limit: 1}) {
 			if err != nil {
 				return fmt.Errorf("what the store still has: %w", err)

@@ -75,7 +75,11 @@ func (a *app) chat(ctx context.Context, name string, f chatFlags) error {
 		if err != nil {
 			return reports.Usage(nextUnopened, "the agent %q cannot be used: %w", name, err)
 		}
-		d, err := a.onEngine(ctx, store, declared{Untyped: agent.Graph(), agent: agent})
+		d, err := a.observed(ctx, declared{Untyped: agent.Graph(), agent: agent})
+		if err != nil {
+			return err
+		}
+		d, err = a.onEngine(ctx, store, d)
 		if err != nil {
 			return err
 		}

@@ -36,6 +36,8 @@ type Config struct {
 	Server func(*server.Config)
 	// Engines open engines by scheme, for --engine.
 	Engines map[string]EngineOpener
+	// Telemetry starts the export for --otlp; nil is none.
+	Telemetry TelemetryOpener
 
 	Args           []string // without the program's name; nil means those of the process
 	Stdin          io.Reader
@@ -58,6 +60,7 @@ type grants struct {
 	hosts  []string
 	exec   bool
 	engine string // --engine, or "" for this process
+	otlp   string // --otlp, or "" for no export
 }
 
 // flags returns the flags that repeat the grants.
@@ -73,6 +76,9 @@ func (g grants) flags() (words []string) {
 	}
 	if g.engine != "" {
 		words = append(words, "--engine", g.engine)
+	}
+	if g.otlp != "" {
+		words = append(words, "--otlp", g.otlp)
 	}
 	return words
 }
@@ -90,6 +96,7 @@ func Main(ctx context.Context, c Config) (code int) {
 	}()
 	ctx, stop := a.signals.Context(ctx)
 	defer stop()
+	defer a.closeTelemetry()
 	defer a.closeEngine()
 	err := a.root().ExecuteContext(ctx)
 	if err == nil {
@@ -101,13 +108,14 @@ func Main(ctx context.Context, c Config) (code int) {
 // app is one call of the command line.
 type app struct {
 	*reports.Output
-	config  Config
-	by      string // --by, or ""
-	strict  bool   // warnings are errors
-	grants  grants
-	runner  Engine // of --engine; nil until it is used
-	started bool   // a command has begun; before that every error is a usage error
-	signals *terminal.Signals
+	config    Config
+	by        string // --by, or ""
+	strict    bool   // warnings are errors
+	grants    grants
+	runner    Engine // of --engine; nil until it is used
+	started   bool   // a command has begun; before that every error is a usage error
+	signals   *terminal.Signals
+	telemetry telemetry
 	// busyTimeout is how long a call waits while another process writes to the file of threads; 0
 	// is the default of the store.
 	busyTimeout time.Duration
@@ -191,11 +199,12 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 
 func (a *app) verbs() []*cobra.Command {
 	run, resume, inbox, chat := a.runVerb(), onThreads(a.resumeVerb()), a.inboxVerb(), a.chatVerb()
-	serving, worker := a.serveVerb(), a.workerVerb()
+	serving, worker, dev := a.serveVerb(), a.workerVerb(), a.devVerb()
 	a.engineFlag(run, resume, inbox, chat, serving, worker)
+	a.otlpFlag(run, resume, inbox, chat, serving, worker, dev)
 	return []*cobra.Command{
 		run, resume, inbox, chat,
-		serving, a.devVerb(), worker, a.mcpVerb(), a.runsVerb(),
+		serving, dev, worker, a.mcpVerb(), a.runsVerb(),
 		a.threadsVerb(), a.sessionsVerb(), onThreads(a.historyVerb()), onThreads(a.stateVerb()), onThreads(a.diffVerb()), onThreads(a.forkVerb()), onThreads(a.replayVerb()),
 		onThreads(a.exportVerb()), a.importVerb(), onThreads(a.pruneVerb()), onThreads(a.deleteVerb()),
 		a.newVerb(), a.validateVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),

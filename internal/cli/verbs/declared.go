@@ -54,8 +54,24 @@ func (a *app) declared(name string) (opening, error) {
 	}, nil
 }
 
-// local finds the graph with a name, whose runs are those of this process.
+// local finds the graph with a name, whose runs are those of this process. They are observed, if
+// the command line asks for it.
 func (a *app) local(name string) (opening, error) {
+	open, err := a.unobserved(name)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, store checkpoint.Store) (declared, error) {
+		d, err := open(ctx, store)
+		if err != nil {
+			return d, err
+		}
+		return a.observed(ctx, d)
+	}, nil
+}
+
+// unobserved finds the graph with a name.
+func (a *app) unobserved(name string) (opening, error) {
 	switch {
 	case a.config.Graphs[name] != nil:
 		return func(ctx context.Context, store checkpoint.Store) (declared, error) {
