@@ -51,7 +51,7 @@ func TestStudio_ShowsARun(t *testing.T) {
 		thread := "/studio/threads/" + c.saved["t"]
 		wantPage(t, studioPage(s, thread, ""), 200, "no checkpoint yet")
 		c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"asks","input":{}}`, status: 200})
-		wantPage(t, studioPage(s, thread, ""), 200, "status-interrupted", `graph <a href="/studio/graphs/asks">`, "plan, ran once", "ask, waits for a person", "<th scope=\"row\">log</th>")
+		wantPage(t, studioPage(s, thread, ""), 200, "status-interrupted", `graph <a href="/studio/graphs/asks">`, "plan, ran once", "ask, waits for a person", "<th scope=\"row\">log<small")
 		wantPage(t, studioPage(s, "/studio/graphs", ""), 200, "/studio/graphs/asks", "1 thread<", "/studio/graphs/steps")
 		wantPage(t, studioPage(s, "/studio/threads?status=interrupted&graph=asks", ""), 200, c.saved["t"], "1 to 1 of 1")
 		wantPage(t, studioPage(s, "/studio/threads?graph=steps", ""), 200, "!"+c.saved["t"])

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -12,7 +13,15 @@ import (
 // Start implements studio.Source.
 func (s studioSource) Start(_ context.Context, r studio.Start) (thread string, err error) {
 	thread = r.Thread
-	q := runRequest{AssistantID: r.Graph, Input: r.Input, Multitask: "reject"}
+	q := runRequest{
+		AssistantID: cmp.Or(r.Assistant, r.Graph), Input: r.Input, Multitask: wire.MultitaskStrategy(cmp.Or(r.Multitask, "reject")),
+		Durability: r.Durability, InterruptBefore: r.Before, InterruptAfter: r.After,
+	}
+	if r.Context != nil {
+		if err := json.Unmarshal(r.Context, &q.Context); err != nil {
+			return "", invalid("context must be an object")
+		}
+	}
 	if thread == "" {
 		thread, q.IfNotExists = newID(), "create"
 	}

@@ -33,6 +33,9 @@ var words = map[State]string{
 	Retrying: "waits for its next attempt", Failed: "failed", Cached: "from the cache", Skipped: "skipped",
 }
 
+// Word returns what people read for a state.
+func Word(s State) string { return words[s] }
+
 // Mark is what a run has done with one node.
 type Mark struct {
 	State State

@@ -22,13 +22,13 @@ func (s *Handler) act(act func(*request) (view, string, error)) http.HandlerFunc
 		var wrong *wrongForm
 		switch {
 		case errors.As(err, &wrong):
-			s.write(w, cmp.Or(wrong.status, http.StatusUnprocessableEntity), wrong.view)
+			s.write(w, req, cmp.Or(wrong.status, http.StatusUnprocessableEntity), wrong.view)
 		case err != nil:
-			s.fail(w, err)
+			s.fail(w, req, err)
 		case to != "":
 			http.Redirect(w, req, to, http.StatusSeeOther)
 		default:
-			s.write(w, http.StatusOK, v)
+			s.write(w, req, http.StatusOK, v)
 		}
 	}
 }

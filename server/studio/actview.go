@@ -1,7 +1,9 @@
 package studio
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 
 	"github.com/weftrun/weft/graph"
@@ -28,12 +30,12 @@ func (p *threadPage) actions(r *request) h.Part {
 	id, here := quoted(p.ID), fmt.Sprintf("checkpoint %d", p.At)
 	busy := p.Status == "busy"
 	return h.Div(h.Class("actions"),
-		h.If(busy, form("cancel", "Cancel", "Cancels the runs of the thread. What is stored stays.", "weft runs --thread "+id, send("danger", "Cancel the run"))),
+		h.If(busy, form("cancel", "Cancel", "Cancels the runs of the thread. What is stored stays.", "", send("danger", "Cancel the run"), r.mention(http.MethodPost, "/runs/cancel", map[string]any{"thread_id": p.ID, "status": "all"}))),
 		h.If(!busy,
 			h.If(p.At < p.Newest, form("fork", "Fork here", "Begins a branch at "+here+". Nothing runs, and the old branch stays.",
 				fmt.Sprintf("weft fork %s --at %d", id, p.At), at, send("main", "Fork at "+here))),
-			form("edit", "Edit and go on", "Changes a field at "+here+", as a branch unless it is the newest.", p.curl(), at, p.editFields(), h.P(h.Class("buttons"),
-				h.Button(h.Class("main"), h.Name("then"), h.Value("run"), h.Text("Change and go on")), h.Button(h.Name("then"), h.Value("stop"), h.Text("Change only")))),
+			form("edit", "Edit and go on", "Changes a field at "+here+", as a branch unless it is the newest.", "", at, p.editFields(), h.P(h.Class("buttons"),
+				h.Button(h.Class("main"), h.Name("then"), h.Value("run"), h.Text("Change and go on")), h.Button(h.Name("then"), h.Value("stop"), h.Text("Change only"))), p.editRequest(r)),
 			form("rerun", "Run again from here", "Starts a run that goes on from "+here+".",
 				fmt.Sprintf("weft resume %s --at %d", id, p.At), at, send("main", "Run from "+here)),
 			form("replay", "Replay with current code", "Runs each recorded step again, with all that its nodes do, and shows the first that differs. The thread is not changed.",
@@ -48,13 +50,14 @@ func (p *threadPage) actions(r *request) h.Part {
 // lastOf returns the end of a name that must be typed to confirm.
 func lastOf(id string) string { return id[max(0, len(id)-leastName):] }
 
-// curl is the request of the public interface that changes a field.
-func (p *threadPage) curl() string {
-	field := "FIELD"
-	if len(p.Fields) > 0 {
-		field = p.Fields[0].Name
+// editRequest is the request that changes a field and goes on: here it writes the first field as it
+// is.
+func (p *threadPage) editRequest(r *request) h.Part {
+	writes := map[string]json.RawMessage{}
+	if len(p.Fields) > 0 && json.Valid([]byte(p.Fields[0].Text)) {
+		writes[p.Fields[0].Name] = json.RawMessage(p.Fields[0].Text)
 	}
-	return fmt.Sprintf(`curl -X POST "$WEFT/threads/%s/state" -H 'Content-Type: application/json' -d '{"values":{"%s":VALUE}}'`, p.ID, field)
+	return r.mention(http.MethodPost, r.base+"/api"+escapedPath("threads", p.ID, "edit"), map[string]any{"at": p.At, "writes": writes, "run": true})
 }
 
 // editFields choose a field and a node, and take a value.

@@ -33,7 +33,7 @@ type way struct{ From, To, How, Why string }
 
 // diffOf compares the checkpoint that is shown with the one of ?from=, or the one that it goes on
 // from. It returns nil for the first checkpoint of a thread.
-func (p *threadPage) diffOf(r *request) (*diff, error) {
+func (p *threadPage) diffOf(r *request, stored graph.StoredThread[json.RawMessage]) (*diff, error) {
 	from, err := r.number("from", anyNumber)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (p *threadPage) diffOf(r *request) (*diff, error) {
 	if from == 0 {
 		return nil, nil
 	}
-	found, err := p.Graph.Thread(p.ID).Diff(r.Context(), from, p.At)
+	found, err := stored.Diff(r.Context(), from, p.At)
 	switch {
 	case !errors.Is(err, graph.ErrUnknownThread) && err != nil:
 		return nil, err

@@ -16,8 +16,12 @@
 //   - /threads/{id}/state.json is the state at ?at= as a file.
 //   - /threads/{id}/sizes has the stored bytes of each field at each checkpoint.
 //   - /store, /assistants, /crons and /system list items, assistants with their versions, scheduled
-//     runs, and the server itself. They call the public interface of the server,
-//     so its rules hold; see Caller.
+//     runs, and the server itself. They call the public interface of the server, so its rules hold;
+//     see Caller.
+//   - /api/ has what the pages show, as JSON: /api/graphs, /api/graphs/{id} and its /picture,
+//     /api/threads and, below a thread, /tree, /commits/{n}, /diff, /timeline, /sizes, /api/inbox
+//     and /api/system. POST to a thread's /fork, /edit and /replay, and to
+//     /api/inbox/{thread}/{question}, acts as the forms do.
 //   - /graphs/{id}/run has a form for an input, made of the schema.
 //   - /threads/{id}/chat is the conversation of a thread at ?at=, with the messages before
 //     ?before=. /graphs/{id}/chat begins one.

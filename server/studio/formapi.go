@@ -34,7 +34,7 @@ func (s *Handler) checkForm(w http.ResponseWriter, req *http.Request) {
 		return view{}, "", nil
 	})
 	if err != nil {
-		s.fail(w, err)
+		s.fail(w, req, err)
 	}
 }
 

@@ -3,7 +3,6 @@ package studio
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -86,6 +85,7 @@ type runForm struct {
 	form    *entry
 	raw     string
 	mistake string // of the raw input, or of the whole
+	options runOptions
 }
 
 func (f *runForm) view(r *request) view {
@@ -94,17 +94,20 @@ func (f *runForm) view(r *request) view {
 	if f.thread != "" {
 		where = "on thread " + f.thread
 	}
-	thread := h.Input(h.Type("hidden"), h.Name("thread"), h.Value(f.thread))
+	if f.options.assistant != "" {
+		where += ", with the settings of the assistant " + f.options.assistant
+	}
+	thread := h.Parts{hidden("thread", f.thread), hidden("assistant", f.options.assistant)}
 	return view{"/graphs", "Run " + f.graph.ID, h.Parts{
 		h.P(h.Text("Starts a run of "), link(r.graphPath(f.graph.ID), f.graph.ID), h.Text(" "+where+".")),
 		h.If(f.mistake != "", h.P(h.Class("error"), h.Role("alert"), h.Text(f.mistake))),
 		h.Custom("weft-form", h.Data("input", path+"/input"),
 			h.Div(h.Class("bench"),
-				h.Form(h.Method("post"), h.Action(path), thread, f.form.inputs(), h.P(h.Class("buttons"), h.Button(h.Class("main"), h.Text("Start the run")))),
+				h.Form(h.Method("post"), h.Action(path), thread, f.form.inputs(), f.optionFields(), h.P(h.Class("buttons"), h.Button(h.Class("main"), h.Text("Start the run")))),
 				section("raw", "As JSON", h.Form(h.Method("post"), h.Action(path), thread,
 					h.Label(h.Text("Input "), h.Textarea(h.Name("raw"), h.Rows("12"), h.Spellcheck("false"), h.Text(f.raw))),
 					h.P(h.Class("buttons"), h.Button(h.Text("Start with this JSON"))),
-					copied(fmt.Sprintf("curl -X POST \"$WEFT/runs/wait\" -H 'Content-Type: application/json' -d '{\"assistant_id\":%q,\"input\":INPUT}'", f.graph.ID)),
+					f.command(r),
 				)),
 			),
 		),
@@ -119,6 +122,13 @@ func showForm(r *request) (view, error) {
 	f, err := r.runForm(r.URL.Query().Get("thread"))
 	if err != nil {
 		return view{}, err
+	}
+	if f.options.assistant = r.URL.Query().Get("assistant"); f.options.assistant != "" {
+		var a assistant
+		if err := r.source.Do(r.Context(), http.MethodGet, "/assistants/"+url.PathEscape(f.options.assistant), nil, &a); err != nil {
+			return view{}, err
+		}
+		f.options.context = pretty(a.Context)
 	}
 	if f.raw = strings.TrimSpace(r.URL.Query().Get("raw")); f.raw == "" {
 		f.raw = "{}"
@@ -141,10 +151,15 @@ func startRun(r *request) (view, string, error) {
 		return view{}, "", err
 	}
 	input, ok := f.read(r.PostForm)
+	start, err := f.options.read(r)
+	if err != nil {
+		f.mistake, ok = err.Error(), false
+	}
 	if !ok {
 		return view{}, "", &wrongForm{view: f.view(r)}
 	}
-	thread, err := r.source.Start(r.Context(), Start{Graph: f.graph.ID, Thread: f.thread, Input: input})
+	start.Graph, start.Thread, start.Input = f.graph.ID, f.thread, input
+	thread, err := r.source.Start(r.Context(), start)
 	if err != nil {
 		status, text := r.fault(err)
 		if status >= 400 && status < 500 && status != 401 && status != 403 {

@@ -26,6 +26,7 @@ func (s *Handler) frame(v view) *h.Element {
 			h.Meta(h.Charset("utf-8")),
 			h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
 			h.Meta(h.Name("color-scheme"), h.Content("light dark")),
+			h.Meta(h.Name("weft-build"), h.Content(s.build)),
 			h.Title(h.Text(v.title+" · Weft")),
 			h.Link(h.Rel("stylesheet"), h.Href(s.asset("studio.css"))),
 			h.Link(h.Rel("icon"), h.Href(s.asset("icon.svg"))),

@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 
@@ -33,6 +34,7 @@ type Handler struct {
 	layouts picture.Cache
 	origins http.CrossOriginProtection
 	assets  *assets
+	build   string
 }
 
 // New returns a handler.
@@ -43,7 +45,7 @@ func New(c Config) *Handler {
 	if err != nil {
 		panic(err) // the files are embedded
 	}
-	s.assets = files
+	s.assets, s.build = files, files.build()
 	for pattern, show := range map[string]func(*request) (view, error){
 		"/inbox":             listQuestions,
 		"/graphs":            listGraphs,
@@ -78,6 +80,7 @@ func New(c Config) *Handler {
 		}
 	}
 	s.addRecords()
+	s.addAPI()
 	s.mux.HandleFunc("POST "+s.config.Base+"/graphs/{id}/run/input", s.checkForm)
 	if c.Editor != nil {
 		for _, path := range []string{"/editor", "/editor/{path...}"} {
@@ -101,15 +104,16 @@ func (s *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
+	header.Set(buildHeader, s.build)
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	if _, pattern := s.mux.Handler(r); pattern == "" {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			header.Set("Allow", "GET, HEAD")
-			s.problem(w, http.StatusMethodNotAllowed, "this page only reads")
+			s.problem(w, r, http.StatusMethodNotAllowed, "this page only reads")
 			return
 		}
-		s.problem(w, http.StatusNotFound, "there is no such page")
+		s.problem(w, r, http.StatusNotFound, "there is no such page")
 		return
 	}
 	s.mux.ServeHTTP(w, r)
@@ -145,40 +149,40 @@ func (s *Handler) page(show func(*request) (view, error)) http.HandlerFunc {
 		if err == nil {
 			var v view
 			if v, err = show(s.request(r, source)); err == nil {
-				s.write(w, http.StatusOK, v)
+				s.write(w, r, http.StatusOK, v)
 				return
 			}
 		}
-		s.fail(w, err)
+		s.fail(w, r, err)
 	}
 }
 
 // fail answers with the page of an error.
-func (s *Handler) fail(w http.ResponseWriter, err error) {
+func (s *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if bad, ok := err.(*requestError); ok {
-		s.problem(w, bad.status, bad.text)
+		s.problem(w, r, bad.status, bad.text)
 		return
 	}
 	status, text := s.config.Fault(err)
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Basic realm="weft studio", charset="UTF-8"`)
 	}
-	s.problem(w, status, text)
+	s.problem(w, r, status, text)
 }
 
-func (s *Handler) problem(w http.ResponseWriter, status int, text string) {
-	s.write(w, status, view{"", http.StatusText(status), h.Parts{
+func (s *Handler) problem(w http.ResponseWriter, r *http.Request, status int, text string) {
+	s.write(w, r, status, view{"", http.StatusText(status), h.Parts{
 		h.P(h.Text(text)),
 		h.P(h.A(h.Href(s.config.Base+"/graphs"), h.Text("All graphs"))),
 	}})
 }
 
 // write answers with a page.
-func (s *Handler) write(w http.ResponseWriter, status int, v view) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+func (s *Handler) write(w http.ResponseWriter, r *http.Request, status int, v view) {
 	w.Header().Set("Cache-Control", "no-cache")
-	w.WriteHeader(status)
-	_ = h.Document(w, s.frame(v)) // the client is gone
+	var page bytes.Buffer
+	_ = h.Document(&page, s.frame(v)) // a buffer takes all
+	reply(w, r, status, "text/html; charset=utf-8", page.Bytes())
 }
 
 // requestError is the error of a request that is not valid.

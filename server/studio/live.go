@@ -95,7 +95,7 @@ func liveBatchOf(b eventlog.Batch) liveBatch {
 func (s *Handler) events(w http.ResponseWriter, req *http.Request) {
 	r, leave, err := s.follow(req)
 	if err != nil {
-		s.fail(w, err)
+		s.fail(w, req, err)
 		return
 	}
 	defer leave()
@@ -106,12 +106,12 @@ func (s *Handler) events(w http.ResponseWriter, req *http.Request) {
 		}
 	}
 	if err != nil {
-		s.fail(w, err)
+		s.fail(w, req, err)
 		return
 	}
 	t, err := r.source.Thread(r.Context(), r.PathValue("id"))
 	if err != nil {
-		s.fail(w, err)
+		s.fail(w, req, err)
 		return
 	}
 	out := openStream(w)
@@ -141,7 +141,7 @@ const changesEvery = 250 * time.Millisecond
 func (s *Handler) changes(w http.ResponseWriter, req *http.Request) {
 	r, leave, err := s.follow(req)
 	if err != nil {
-		s.fail(w, err)
+		s.fail(w, req, err)
 		return
 	}
 	defer leave()

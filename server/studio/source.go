@@ -60,6 +60,12 @@ type Start struct {
 	Thread string          // "" for a new one
 	Input  json.RawMessage // nil for a run that goes on
 	At     uint64          // the checkpoint to go on from; 0 for the newest
+
+	Assistant     string // the id; "" for that of the graph
+	Context       json.RawMessage
+	Durability    string   // "sync", "async" or "exit"; "" for the default
+	Multitask     string   // what becomes of a run under way; "" refuses
+	Before, After []string // the nodes at which the run pauses
 }
 
 // Edit is a change of a state. Without Writes it begins a branch and changes nothing.

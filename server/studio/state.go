@@ -96,13 +96,13 @@ var escaped = map[string]byte{`\u003c`: '<', `\u003e`: '>', `\u0026`: '&'}
 func (s *Handler) state(w http.ResponseWriter, req *http.Request) {
 	source, err := s.config.Open(req)
 	if err != nil {
-		s.fail(w, err)
+		s.fail(w, req, err)
 		return
 	}
 	r := s.request(req, source)
 	at, err := r.number("at", anyNumber)
 	if err != nil {
-		s.fail(w, err)
+		s.fail(w, req, err)
 		return
 	}
 	t, err := source.Thread(r.Context(), r.PathValue("id"))
@@ -110,16 +110,15 @@ func (s *Handler) state(w http.ResponseWriter, req *http.Request) {
 		err = &requestError{http.StatusNotFound, "the server does not serve the graph of this thread"}
 	}
 	if err != nil {
-		s.fail(w, err)
+		s.fail(w, req, err)
 		return
 	}
 	state, info, err := t.Graph.Thread(t.ID).State(r.Context(), at)
 	if err != nil {
-		s.fail(w, err)
+		s.fail(w, req, err)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fmt.Sprintf("%s-%d.json", t.ID, info.Checkpoint)}))
 	w.Header().Set("Cache-Control", "no-cache")
-	_, _ = w.Write(state) // the client is gone
+	reply(w, req, http.StatusOK, "application/json", state)
 }

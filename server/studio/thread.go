@@ -37,6 +37,9 @@ type threadPage struct {
 	Nodes             []graph.DrawnNode
 	Branches          []branch // the oldest first
 	Decisions         []graph.DecisionRecord
+	Turn              []graph.CommitInfo // up to the one that is shown, the newest first
+	Drawn             graph.Drawing
+	Spaces            []string // of subgraphs
 }
 
 // branch is a branch of a thread.
@@ -82,6 +85,9 @@ func showThread(r *request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
+	if r.URL.Query().Get("ns") != "" {
+		return showChild(r, t)
+	}
 	p := &threadPage{Thread: t}
 	at, err := r.number("at", anyNumber)
 	if err != nil {
@@ -101,7 +107,10 @@ func showThread(r *request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	p.Commit, p.At = turn[0], turn[0].Checkpoint
+	p.Commit, p.At, p.Turn = turn[0], turn[0].Checkpoint, turn
+	if p.Spaces, err = graph.Namespaces(r.Context(), t.Store, t.ID); err != nil {
+		return view{}, err
+	}
 	if at != 0 && p.At != at {
 		return view{}, noCheckpoint(at)
 	}
@@ -187,7 +196,7 @@ func (p *threadPage) show(r *request, turn []graph.CommitInfo) (err error) {
 	if err != nil {
 		return err
 	}
-	p.Nodes = d.Nodes
+	p.Nodes, p.Drawn = d.Nodes, d
 	if err := p.decisions(r); err != nil {
 		return err
 	}
@@ -204,7 +213,7 @@ func (p *threadPage) show(r *request, turn []graph.CommitInfo) (err error) {
 	if p.Fields, err = fieldsOf(state); err != nil {
 		return err
 	}
-	p.Diff, err = p.diffOf(r)
+	p.Diff, err = p.diffOf(r, p.Graph.Thread(p.ID))
 	return err
 }
 

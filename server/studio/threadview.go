@@ -20,9 +20,9 @@ func (p *threadPage) view(r *request) view {
 		part("asked", p.open(r)),
 		h.Div(h.Class("bench"),
 			part("picture", p.run()),
-			h.Div(h.Class("inspector"), part("fields", p.state()), part("differences", p.changes())),
+			p.inspector(r),
 		),
-		part("times", p.times()), part("timeline", p.turn()), part("decisions", p.decided()), part("commits", p.checkpoints(r)),
+		part("times", p.times()), part("timeline", p.turn()), part("decisions", p.decided()), part("subgraphs", p.children(r)), part("commits", p.checkpoints(r)),
 	)}
 }
 
@@ -85,18 +85,18 @@ func (p *threadPage) times() h.Part {
 	if p.Chart == nil {
 		return nil
 	}
-	return section("chart", "Times", scroll("Chart of the times", p.Chart))
+	return section("chart", "Times", scroll("Chart of the times", p.Chart), p.retries())
 }
 
-func (p *threadPage) state() h.Part {
+func (p *threadPage) state(r *request) h.Part {
 	if len(p.Fields) == 0 {
 		return nil
 	}
 	return section("state", "State",
 		h.Table(h.Class("state"), h.Tbody(h.Each(p.Fields, func(f field) h.Part {
-			return h.Tr(h.Th(h.Scope("row"), h.Text(f.Name)), h.Td(f.value()))
+			return h.Tr(h.Th(h.Scope("row"), h.Text(f.Name), p.writer(r, f.Name)), h.Td(f.value()))
 		}))),
-		h.P(link(p.StateLink, "as a file of JSON")))
+		h.If(p.StateLink != "", h.P(link(p.StateLink, "as a file of JSON"))))
 }
 
 // value is the value of a field.

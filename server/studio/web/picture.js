@@ -1,5 +1,7 @@
 // <weft-picture>: a picture of a graph that can be zoomed, and whose edges the arrow keys follow.
 
+import { visit } from './refresh.js'
+
 const steps = [0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.25, 1.6, 2]
 
 class Picture extends HTMLElement {
@@ -15,7 +17,18 @@ class Picture extends HTMLElement {
       const button = /** @type {Element} */ (e.target).closest('button[data-zoom]')
       if (button) this.scale(Number(button.getAttribute('data-zoom')))
     })
+    this.addEventListener('click', (e) => this.inspect(/** @type {Element} */ (e.target).closest('.node')))
     this.apply()
+  }
+
+  /** Shows the tasks of a node of a run in the inspector. */
+  inspect(node) {
+    const name = node?.getAttribute('data-node')
+    if (!name || !this.closest('weft-run') || node.parentNode?.closest('.node')) return
+    const url = new URL(location.href)
+    url.searchParams.set('tab', 'task')
+    url.searchParams.set('node', name)
+    visit(url.href)
   }
 
   /** @param {number} by 1 is larger, -1 smaller, 0 the size of the picture */
@@ -41,6 +54,7 @@ class Picture extends HTMLElement {
     if (e.key === '+' || e.key === '=') this.scale(1)
     else if (e.key === '-') this.scale(-1)
     else if (e.key === '0') this.scale(0)
+    else if (node && e.key === 'Enter') this.inspect(node)
     else if (node && e.key.startsWith('Arrow')) this.step(node, e.key)
     else return
     e.preventDefault()

@@ -35,6 +35,22 @@ function opened(part) {
   return [...part.querySelectorAll('details')].map((d) => d.open)
 }
 
+/** Offers a reload if another program has answered than the one that made the page. */
+function sameBuild(answer) {
+  const mine = document.querySelector('meta[name=weft-build]')?.getAttribute('content')
+  const now = answer.headers.get('X-Weft-Build')
+  if (!now || now === mine || document.getElementById('newer')) return
+  const note = document.createElement('p')
+  note.id = 'newer'
+  note.className = 'lost'
+  note.setAttribute('role', 'status')
+  const button = document.createElement('button')
+  button.textContent = 'Reload'
+  button.onclick = () => location.reload()
+  note.append('The server has another version than this page. ', button)
+  document.querySelector('main h1')?.after(note)
+}
+
 let number = 0
 
 /**
@@ -47,6 +63,7 @@ export async function refresh(url = location.href) {
   let page
   try {
     const answer = await fetch(url, { headers: { Accept: 'text/html' }, redirect: 'follow' })
+    sameBuild(answer)
     if (!answer.ok && answer.status !== 404) return false
     page = new DOMParser().parseFromString(await answer.text(), 'text/html')
   } catch {

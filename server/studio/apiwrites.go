@@ -1,0 +1,123 @@
+package studio
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+// body decodes the body of a request.
+func (r *request) body(v any) error {
+	data, err := io.ReadAll(r.Body)
+	if err == nil && len(data) > 0 {
+		err = json.Unmarshal(data, v)
+	}
+	if err != nil {
+		return &requestError{http.StatusBadRequest, "the body must be JSON: " + err.Error()}
+	}
+	return nil
+}
+
+// inboxAnswer is an open question.
+type inboxAnswer struct {
+	Thread string `json:"thread"`
+	Graph  string `json:"graph,omitempty"`
+	graph.Interrupt
+}
+
+func apiInbox(r *request) (any, error) {
+	offset, err := r.number("offset", 1<<31)
+	if err != nil {
+		return nil, err
+	}
+	threads, total, err := r.source.Threads(r.Context(), Query{Status: "interrupted", Offset: int(offset), Limit: threadsPage})
+	if err != nil {
+		return nil, err
+	}
+	all := []inboxAnswer{}
+	for _, t := range threads {
+		head, err := graph.Inspect(r.Context(), t.Store, checkpoint.Key{Thread: t.ID})
+		if err != nil && !errors.Is(err, graph.ErrUnknownThread) {
+			return nil, err
+		}
+		for _, in := range head.Interrupts {
+			all = append(all, inboxAnswer{t.ID, t.GraphID, in})
+		}
+	}
+	return map[string]any{"questions": all, "threads": total}, nil
+}
+
+// apiAnswer takes {"answer": …} to a question, and starts the run that goes on with it.
+func apiAnswer(r *request) (any, error) {
+	t, err := r.source.Thread(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	var q struct {
+		Answer json.RawMessage `json:"answer"`
+	}
+	if err := r.body(&q); err != nil {
+		return nil, err
+	}
+	head, err := graph.Inspect(r.Context(), t.Store, checkpoint.Key{Thread: t.ID})
+	if err != nil && !errors.Is(err, graph.ErrUnknownThread) {
+		return nil, err
+	}
+	id := r.PathValue("question")
+	switch {
+	case len(q.Answer) == 0:
+		return nil, &requestError{http.StatusUnprocessableEntity, "answer must be set"}
+	case !slices.ContainsFunc(head.Interrupts, func(in graph.Interrupt) bool { return in.ID == id && in.Kind == "question" }):
+		return nil, &requestError{http.StatusConflict, "the question is not open any more: " + r.answerer(t, id)}
+	}
+	return map[string]string{"thread": t.ID}, r.source.Answer(r.Context(), t, id, q.Answer)
+}
+
+// apiEdit takes {"at", "as", "writes", "run"}, stores a checkpoint, and with run goes on from it.
+func apiEdit(r *request) (any, error) {
+	var q struct {
+		At     uint64          `json:"at"`
+		As     string          `json:"as"`
+		Writes json.RawMessage `json:"writes"`
+		Run    bool            `json:"run"`
+	}
+	if err := r.body(&q); err != nil {
+		return nil, err
+	}
+	t, err := r.source.Thread(r.Context(), r.PathValue("id"))
+	if err == nil {
+		err = r.source.Edit(r.Context(), t.ID, Edit{At: q.At, As: q.As, Writes: q.Writes})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if q.Run {
+		return map[string]string{"thread": t.ID}, r.source.Resume(r.Context(), t)
+	}
+	head, err := graph.Inspect(r.Context(), t.Store, checkpoint.Key{Thread: t.ID})
+	if errors.Is(err, graph.ErrUnknownThread) {
+		err = nil
+	}
+	return map[string]any{"thread": t.ID, "head": head.Checkpoint}, err
+}
+
+// apiFork takes {"at"} and begins a branch there.
+func apiFork(r *request) (any, error) { return apiEdit(r) }
+
+// apiReplay runs the recorded steps again, and answers with what came of it.
+func apiReplay(r *request) (any, error) {
+	var q struct{ From, To uint64 }
+	if err := r.body(&q); err != nil {
+		return nil, err
+	}
+	_, stored, err := r.stored()
+	if err != nil {
+		return nil, err
+	}
+	return stored.Replay(r.Context(), q.From, q.To)
+}

@@ -1,0 +1,88 @@
+package studio
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	h "github.com/weftrun/weft/internal/markup"
+)
+
+// runOptions are the settings of a run, as they were entered.
+type runOptions struct {
+	assistant, context, durability, multitask string
+	before, after                             []string
+}
+
+// The values of settings; the first is the default.
+var (
+	durabilities = []string{"", "sync", "async", "exit"}
+	multitasks   = []string{"reject", "enqueue", "interrupt", "rollback"}
+)
+
+// read takes the settings of a form.
+func (o *runOptions) read(r *request) (s Start, err error) {
+	form := r.PostForm
+	*o = runOptions{form.Get("assistant"), strings.TrimSpace(form.Get("context")), form.Get("durability"), form.Get("multitask"), form["before"], form["after"]}
+	if s.Context, err = r.object("context"); err != nil {
+		return s, err
+	}
+	if !slices.Contains(durabilities, o.durability) {
+		return s, &requestError{http.StatusUnprocessableEntity, fmt.Sprintf("durability must be sync, async or exit (got %.100q)", o.durability)}
+	}
+	if o.multitask != "" && !slices.Contains(multitasks, o.multitask) {
+		return s, &requestError{http.StatusUnprocessableEntity, fmt.Sprintf("multitask must be one of %s (got %.100q)", strings.Join(multitasks, ", "), o.multitask)}
+	}
+	s.Assistant, s.Durability, s.Multitask, s.Before, s.After = o.assistant, o.durability, o.multitask, o.before, o.after
+	return s, nil
+}
+
+// optionFields are the inputs of the settings.
+func (f *runForm) optionFields() h.Part {
+	choice := func(label, name, chosen string, values []string) h.Part {
+		return h.Label(h.Text(label+" "), h.Select(h.Name(name), h.Each(values, func(v string) h.Part {
+			text := v
+			if v == "" {
+				text = "default"
+			}
+			return h.Option(h.Value(v), h.Selected(v == chosen), h.Text(text))
+		})))
+	}
+	nodes := func(label, name string, chosen []string) h.Part {
+		var boxes h.Parts
+		for _, n := range f.graph.Graph.Draw(0).Nodes {
+			if n.Kind != "start" && n.Kind != "end" {
+				boxes = append(boxes, h.Label(h.Input(h.Type("checkbox"), h.Name(name), h.Value(n.Name), h.If(slices.Contains(chosen, n.Name), h.Checked(true))), h.Text(" "+n.Name)))
+			}
+		}
+		return h.Fieldset(h.Legend(h.Text(label)), h.Div(h.Class("choices"), boxes))
+	}
+	o := f.options
+	return h.Details(h.Class("act"), h.If(o.context != "", h.Open(true)), h.Summary(h.Text("Settings of the run")), h.Div(h.Class("fields"),
+		jsonField("Context", "context", o.context),
+		choice("Durability", "durability", o.durability, durabilities), choice("If the thread is busy", "multitask", o.multitask, multitasks),
+		nodes("Pause before", "before", o.before), nodes("Pause after", "after", o.after)))
+}
+
+// command is the request that starts the run.
+func (f *runForm) command(r *request) h.Part {
+	assistant := f.graph.ID
+	if f.options.assistant != "" {
+		assistant = f.options.assistant
+	}
+	input := json.RawMessage(f.raw)
+	if !json.Valid(input) {
+		input = json.RawMessage("{}")
+	}
+	body := map[string]any{"assistant_id": assistant, "input": input}
+	path := "/runs/wait"
+	if f.thread != "" {
+		path = escapedPath("threads", f.thread) + path
+	}
+	if f.options.context != "" {
+		body["context"] = json.RawMessage(f.options.context)
+	}
+	return r.mention(http.MethodPost, path, body)
+}
