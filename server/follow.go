@@ -109,11 +109,7 @@ func (f *runRecords) follow(ctx context.Context) error {
 		if look && late == nil {
 			var ended bool
 			if final, ended = f.ended(ctx); ended {
-				wait := time.Duration(0) // it never began
-				if final.Attempt > 0 || final.ID == "" {
-					wait = lateTime
-				}
-				timer := time.NewTimer(wait)
+				timer := time.NewTimer(lateTime)
 				defer timer.Stop()
 				late = timer.C
 			}

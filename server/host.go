@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
@@ -52,6 +53,21 @@ func startOf(r queue.Run, s *runSpec) wire.RunStart {
 		Run: r.ID, Attempt: r.Attempt, Thread: r.Thread, Graph: s.Graph, Assistant: s.Assistant, Modes: k.StreamMode, Subgraphs: k.Subgraphs,
 		Tags: k.Config.Tags, Metadata: s.Metadata,
 	}
+}
+
+// endTime bounds the call that adds the end of a run to its log.
+const endTime = 5 * time.Second
+
+// endLog adds the end of a run that no worker has ended to the log of its thread, for the clients
+// that follow it.
+func endLog(ctx context.Context, log work.Log, r queue.Run, at time.Time) error {
+	s, err := specOf(r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	return log.End(ctx, r, startOf(r, &s), at)
 }
 
 // events returns the event logs of the threads.

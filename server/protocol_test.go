@@ -327,3 +327,33 @@ func TestSocket_AFailedSubscriptionLeavesNoPlaceTaken(t *testing.T) {
 	}
 	subscribe("error")
 }
+
+// A client of the protocol waits for the end of each run, also of one that never began.
+func TestProtocol_RunThatNeverBeganEnds(t *testing.T) {
+	later := step{request: "POST /threads/{t}/runs", body: `{"assistant_id":"steps","input":{"topic":"late"},"after_seconds":100}`, status: 200, save: "r=run_id"}
+	for _, cancel := range []step{
+		{request: "POST /threads/{t}/runs/{r}/cancel", status: 202},
+		{request: "POST /threads/{t}/runs/{r}/cancel?action=rollback", status: 202},
+		{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"steps","input":{"topic":"new"},"multitask_strategy":"interrupt"}`, status: 200},
+	} {
+		inChains(t, func(t *testing.T, c *client, gate chan struct{}) {
+			cancelled := func(want int) {
+				t.Helper()
+				time.Sleep(time.Second) // of fake time
+				body := c.open(step{request: "POST /threads/{t}/stream/events", body: `{"channels":["lifecycle"]}`, status: 200})
+				if n := strings.Count(body, `"event":"completed","graph_name":"steps","cancelled":true`); n != want {
+					t.Errorf("%s: %d runs were cancelled, want %d:\n%s", cancel.request, n, want, body)
+				}
+			}
+			c.do(later)
+			c.do(cancel)
+			cancelled(1)
+			c.do(step{request: "POST /threads/{t}/runs", body: `{"assistant_id":"waits","input":{"topic":"tea"}}`, status: 200})
+			time.Sleep(time.Second)
+			c.do(later)
+			c.do(step{request: "POST /threads/{t}/runs/{r}/cancel", status: 202})
+			cancelled(1) // the end of a run beside another one would look like that of the other
+			close(gate)
+		})
+	}
+}

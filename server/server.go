@@ -70,7 +70,15 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	}
 	s.bus = countedBus{bus, counts}
 	s.hub = &work.Hub{Log: s.events()}
-	if s.queue, err = queue.New(queue.Config{Store: c.Store, Documents: docs, Bus: s.bus, Line: s.limits.ThreadRuns, Now: c.Now, Engine: served.onEngine(), Claimed: counts.claimed}); err != nil {
+	s.queue, err = queue.New(queue.Config{
+		Store: c.Store, Documents: docs, Bus: s.bus, Line: s.limits.ThreadRuns, Now: c.Now, Engine: served.onEngine(), Claimed: counts.claimed,
+		Ended: func(ctx context.Context, r queue.Run) {
+			if err := endLog(ctx, s.events(), r, s.now()); err != nil {
+				s.log().ErrorContext(ctx, "server: add the end of a run to its log", "run_id", r.ID, "error", err)
+			}
+		},
+	})
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	s.crons = newCrons(docs, s.now)

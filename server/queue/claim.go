@@ -128,6 +128,7 @@ func (c *Claim) take(ctx context.Context, threadID string) (reaped bool, err err
 			r.Error = &Failure{AttemptsExceeded, fmt.Sprintf("the run was begun %d times, and no process has ended it", r.Attempt)}
 			t.leave(r.ID)
 			t.set(r)
+			t.ended = append(t.ended, r)
 			t.look, t.later = t.line.wake(t.now), true
 			return nil
 		}

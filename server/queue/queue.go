@@ -33,6 +33,9 @@ type Config struct {
 	Line int
 	// Attempts is how often a run is begun whose processes die: 3 if it is 0.
 	Attempts int
+	// Ended, unless it is nil, is called for each run that has ended without a worker, while no
+	// other run of the thread was running: it was cancelled, or it had no attempts left.
+	Ended func(ctx context.Context, r Run)
 	// Claimed, unless it is nil, is called for each claim. It must not block.
 	Claimed func(Claimed)
 	// Now is the clock; nil means time.Now.

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -114,6 +115,11 @@ func (l *line) next(now time.Time) int {
 		}
 	}
 	return first
+}
+
+// running reports whether a run of the line is claimed.
+func (l *line) running() bool {
+	return slices.ContainsFunc(l.Runs, func(e entry) bool { return e.Fence != "" })
 }
 
 // wake returns when a worker has to look at the line, where no run is claimed.

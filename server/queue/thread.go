@@ -23,6 +23,7 @@ type thread struct {
 	later   bool // a worker has to look at the thread at look, which may be later than before
 	look    time.Time
 	changes []document.Change
+	ended   []Run // those that no worker ends
 }
 
 // errUnchanged ends a change that has nothing to store.
@@ -59,9 +60,13 @@ func (q *Queue) change(ctx context.Context, id string, do func(t *thread) error)
 			return err
 		}
 		var moved *document.ConflictError
-		if err = t.store(ctx); !errors.As(err, &moved) || moved.ID != lineID {
-			return err
+		if err = t.store(ctx); errors.As(err, &moved) && moved.ID == lineID {
+			continue
 		}
+		for i := 0; i < len(t.ended) && err == nil && q.config.Ended != nil; i++ {
+			q.config.Ended(ctx, t.ended[i])
+		}
+		return err
 	}
 }
 
@@ -180,15 +185,19 @@ func (t *thread) cancel(ctx context.Context, id string, a Action) error {
 			t.line.Runs[i].Action = a
 		}
 		return nil
-	case a == Undo:
-		t.remove(id)
-		return nil
 	}
 	r, err := t.get(ctx, id)
 	if err != nil {
 		return err
 	}
 	r.Status, r.Ended = Interrupted, t.now
+	if !t.line.running() { // else readers take it for the end of the run that is running
+		t.ended = append(t.ended, r)
+	}
+	if a == Undo {
+		t.remove(id)
+		return nil
+	}
 	t.leave(id)
 	t.set(r)
 	return nil

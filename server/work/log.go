@@ -13,6 +13,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/eventlog"
+	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/server/wire"
 )
 
@@ -46,6 +47,24 @@ type note struct {
 	// Ended is the last event of a run that did not fail, and End how the attempt ended.
 	Ended *graph.Event `json:"ended,omitempty"`
 	End   *wire.RunEnd `json:"end,omitempty"`
+}
+
+// End adds the end of a run that no worker has ended, and its begin if it never began. start is how
+// the log shows the run.
+func (l Log) End(ctx context.Context, r queue.Run, start wire.RunStart, at time.Time) error {
+	n := note{At: at.UTC(), Step: -2, End: &wire.RunEnd{Status: wire.RunStatus(r.Status)}}
+	if r.Error != nil {
+		n.End.Error = &wire.RunError{Error: r.Error.Name, Message: r.Error.Message}
+	}
+	if r.Attempt == 0 {
+		start.Attempt = 1
+		n.Begin = &start
+	}
+	data, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return eventlog.Log{Bus: l.Bus}.Publish(ctx, r.Thread, eventlog.Batch{Run: r.ID, Attempt: max(r.Attempt, 1), Note: data, End: true})
 }
 
 // idBits are the bits of a Seq and an N that count the records and the ids of one batch.
