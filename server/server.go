@@ -32,6 +32,7 @@ type Server struct {
 	bus        topic.Bus
 	hub        *work.Hub
 	readers    readers
+	beats      beats
 	crons      crons
 	webhooks   *webhooks
 	metrics    metrics

@@ -344,3 +344,57 @@ func TestWorker_ARunWithoutAJobFails(t *testing.T) {
 		}
 	})
 }
+
+// blockedDocs blocks all changes after a number of them.
+type blockedDocs struct {
+	document.Store
+	left chan struct{}
+}
+
+func (d blockedDocs) Batch(ctx context.Context, p document.Place, changes []document.Change) ([]document.Doc, error) {
+	select {
+	case <-d.left:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	return d.Store.Batch(ctx, p, changes)
+}
+
+func TestWorker_BeginsRunsBeforeAllAreClaimed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		docs := blockedDocs{s.docs, make(chan struct{}, 1000)}
+		s.docs = docs
+		allow := func(n int) {
+			for range n {
+				docs.left <- struct{}{}
+			}
+		}
+		q := s.queue(t)
+		allow(40)
+		for i := range 20 {
+			if _, err := q.Create(t.Context(), queue.Run{ID: fmt.Sprint("r", i), Thread: fmt.Sprint("t", i), Request: json.RawMessage("{}")}, queue.Enqueue); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for len(docs.left) > 0 {
+			<-docs.left
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			work.New(work.Config{Queue: q, Store: s.store, Bus: s.bus, Host: s.host, Log: slog.New(slog.DiscardHandler)}).Work(ctx)
+			close(ended)
+		}()
+		allow(12)
+		synctest.Wait()
+		if n := len(s.runs); n == 0 {
+			t.Error("no run has begun while others are claimed")
+		}
+		close(docs.left)
+		close(s.stays)
+		time.Sleep(time.Second)
+		stop()
+		<-ended
+	})
+}

@@ -65,6 +65,10 @@ func New(c Config) *Worker {
 	return &Worker{config: c, log: eventlog.Log{Bus: c.Bus}, leave: make(chan struct{})}
 }
 
+// claimsAtOnce is how many runs are claimed before they begin. When a process has died, the first of
+// its runs do not wait until all of them are claimed.
+const claimsAtOnce = 4
+
 // Work claims and runs runs until ctx ends. Then it drains, and returns when it runs nothing more.
 func (w *Worker) Work(ctx context.Context) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -80,7 +84,7 @@ func (w *Worker) Work(ctx context.Context) {
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		news := w.config.Queue.Changed("")
-		claims, err := w.config.Queue.Claim(ctx, len(free))
+		claims, err := w.config.Queue.Claim(ctx, min(len(free), claimsAtOnce))
 		if err != nil && ctx.Err() == nil {
 			w.config.Log.ErrorContext(ctx, "work: claim runs", "error", err)
 		}
@@ -96,6 +100,9 @@ func (w *Worker) Work(ctx context.Context) {
 				default:
 				}
 			})
+		}
+		if err == nil && len(claims) == claimsAtOnce { // there may be more
+			continue
 		}
 		select {
 		case <-news:
