@@ -65,8 +65,8 @@ func New(c Config) *Worker {
 	return &Worker{config: c, log: eventlog.Log{Bus: c.Bus}, leave: make(chan struct{})}
 }
 
-// claimsAtOnce is how many runs are claimed before they begin. When a process has died, the first of
-// its runs do not wait until all of them are claimed.
+// claimsAtOnce is how many runs are claimed before they begin. When a process has died, the first
+// of its runs do not wait until all of them are claimed.
 const claimsAtOnce = 4
 
 // Work claims and runs runs until ctx ends. Then it drains, and returns when it runs nothing more.
