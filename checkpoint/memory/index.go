@@ -23,7 +23,7 @@ const (
 // The vectors are stored in the same store by default, and a search compares all of them below the
 // prefix, at most MaxScan. That needs no database extension, and is meant for thousands of items
 // and not for millions. With Vectors the database stores and compares them: see (*Store).Vectors of
-// packages postgres and redis. If the database cannot do so, that is an [ErrNoVectors], and the
+// package postgres. If the database cannot do so, that is an [ErrNoVectors], and the
 // program may go on without Vectors.
 //
 // A text whose vector has only zeros is not similar to anything, and is not found.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -131,6 +132,7 @@ type session struct {
 	*sdk.ClientSession
 	program *subprocess.Program // nil for a URL
 	ended   chan struct{}       // closed when the connection has ended
+	late    atomic.Bool         // a request had no answer in time
 }
 
 // Open connects with a server, and starts it if it is a program.
@@ -220,7 +222,7 @@ func (c *Client) session(ctx context.Context) (*session, error) {
 		return nil, ErrClosed
 	}
 	if c.now != nil {
-		if !c.now.over() {
+		if !c.now.over() && c.now.answers(ctx) {
 			return c.now, nil
 		}
 		c.now.close()
@@ -353,7 +355,11 @@ func do[R any](ctx context.Context, c *Client, request string, send func(context
 		switch {
 		case err == nil:
 			return r, nil
-		case errors.As(err, &answer), ctx.Err() != nil: // the connection is as before
+		case errors.As(err, &answer): // the connection is as before
+		case ctx.Err() != nil:
+			if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+				s.late.Store(true)
+			}
 		default:
 			c.drop(s)
 			if again && errors.Is(err, sdk.ErrSessionMissing) {

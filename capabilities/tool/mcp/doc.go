@@ -18,9 +18,10 @@
 //  1. Each request has a time limit, [Server].Timeout.
 //  2. The arguments of a call are checked by the schema of the server before they are sent.
 //  3. A call is sent at most once. If the server ends during a call, the result is a
-//     [*ServerError], since the server may have done the work. The next call connects again. A
-//     call whose server asks a person by [Server].Ask is given up until there is an answer, and
-//     then sent again. So a server must ask before it does the work.
+//     [*ServerError], since the server may have done the work. The next call connects again, also
+//     to a server that did not answer in time and does not answer a ping either. A call whose
+//     server asks a person by [Server].Ask is given up until there is an answer, and then sent
+//     again. So a server must ask before it does the work.
 //  4. A program gets only the environment that Server.Env lists, and ends with the client. On Linux
 //     it also ends when this process is killed.
 //  5. What a server claims about its tools may be wrong. [Hints] are for [Server].Permit and for

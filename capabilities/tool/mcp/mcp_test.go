@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "no license")
 		os.Exit(3)
 	}
+	if mode, ok := strings.CutPrefix(os.Getenv(asServer), "hostile "); ok {
+		hostile(mode)
+		os.Exit(0)
+	}
 	if err := newServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 		os.Exit(1)
 	}
