@@ -44,7 +44,7 @@ func labelOf(e *graph.DrawnEdge) int {
 		if e.Label == "" {
 			return labelWidth
 		}
-		return max(labelWidth, textWidth(cut(clean(e.Label), subSize, maxLabel)+countRoom, subSize)+6)
+		return max(labelWidth, textWidth(cut(clean(e.Label), subSize, maxLabel), subSize)+textWidth(countRoom, subSize)+6)
 	}
 	return textWidth("error ×88", subSize) + 6 // the way of an error handler
 }

@@ -33,13 +33,13 @@ func (p *threadPage) actions(r *request) h.Part {
 		h.If(busy, form("cancel", "Cancel", "Cancels the runs of the thread. What is stored stays.", "", send("danger", "Cancel the run"), r.mention(http.MethodPost, "/runs/cancel", map[string]any{"thread_id": p.ID, "status": "all"}))),
 		h.If(!busy,
 			h.If(p.At < p.Newest, form("fork", "Fork here", "Begins a branch at "+here+". Nothing runs, and the old branch stays.",
-				fmt.Sprintf("weft fork %s --at %d", id, p.At), at, send("main", "Fork at "+here))),
+				"", at, send("main", "Fork at "+here), p.act(r, "fork", map[string]any{"at": p.At}))),
 			form("edit", "Edit and go on", "Changes a field at "+here+", as a branch unless it is the newest.", "", at, p.editFields(), h.P(h.Class("buttons"),
 				h.Button(h.Class("main"), h.Name("then"), h.Value("run"), h.Text("Change and go on")), h.Button(h.Name("then"), h.Value("stop"), h.Text("Change only"))), p.editRequest(r)),
 			form("rerun", "Run again from here", "Starts a run that goes on from "+here+".",
-				fmt.Sprintf("weft resume %s --at %d", id, p.At), at, send("main", "Run from "+here)),
+				"", at, send("main", "Run from "+here), p.act(r, "rerun", map[string]any{"at": p.At})),
 			form("replay", "Replay with current code", "Runs each recorded step again, with all that its nodes do, and shows the first that differs. The thread is not changed.",
-				"weft replay "+id+" --yes", send("main", "Run the steps again")),
+				"", send("main", "Run the steps again"), p.act(r, "replay", map[string]any{})),
 			form("prune", "Prune", "Removes all checkpoints but the newest.", "weft prune "+id+" --keep-last 1", name, send("danger", "Prune")),
 			form("delete", "Delete", "Removes the thread with its history.", "weft delete "+id+" --yes", name, send("danger", "Delete")),
 			h.A(h.Class("button"), h.Href(r.graphPath(p.GraphID)+"/run?thread="+url.QueryEscape(p.ID)), h.Text("New turn")),
@@ -57,7 +57,12 @@ func (p *threadPage) editRequest(r *request) h.Part {
 	if len(p.Fields) > 0 && json.Valid([]byte(p.Fields[0].Text)) {
 		writes[p.Fields[0].Name] = json.RawMessage(p.Fields[0].Text)
 	}
-	return r.mention(http.MethodPost, r.base+"/api"+escapedPath("threads", p.ID, "edit"), map[string]any{"at": p.At, "writes": writes, "run": true})
+	return p.act(r, "edit", map[string]any{"at": p.At, "writes": writes, "run": true})
+}
+
+// act is the request that does what a form does, whatever the graph and the store are.
+func (p *threadPage) act(r *request, name string, body any) h.Part {
+	return r.mention(http.MethodPost, r.base+"/api"+escapedPath("threads", p.ID, name), body)
 }
 
 // editFields choose a field and a node, and take a value.

@@ -34,7 +34,7 @@ func (s *Handler) addAPI() {
 		return
 	}
 	for path, write := range map[string]func(*request) (any, error){
-		"/threads/{id}/fork": apiFork, "/threads/{id}/edit": apiEdit, "/threads/{id}/replay": apiReplay, "/inbox/{id}/{question}": apiAnswer,
+		"/threads/{id}/fork": apiFork, "/threads/{id}/edit": apiEdit, "/threads/{id}/replay": apiReplay, "/threads/{id}/rerun": apiRerun, "/inbox/{id}/{question}": apiAnswer,
 	} {
 		s.mux.HandleFunc(at(http.MethodPost, path), s.api(write))
 	}

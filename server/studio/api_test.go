@@ -65,11 +65,12 @@ func TestAPI_Writes(t *testing.T) {
 	holds(t, send("/threads/t%201/fork", "cross-site", `{"at":2}`), 403, "must come from a page")
 	holds(t, send("/threads/t%201/fork", "same-origin", `{"at":2}`), 200, `"head":5`)
 	holds(t, send("/threads/t%201/edit", "same-origin", `{"at":2,"as":"read","writes":{"question":"x"},"run":true}`), 200)
+	holds(t, send("/threads/t%201/rerun", "same-origin", `{"at":3}`), 200)
 	holds(t, send("/threads/t%201/edit", "same-origin", `{`), 400, "the body must be JSON")
 	holds(t, send("/inbox/t%201/"+id, "same-origin", `{"answer":true}`), 200)
 	holds(t, send("/inbox/t%201/"+id, "same-origin", `{}`), 422)
 	holds(t, send("/inbox/t%201/other", "same-origin", `{"answer":true}`), 409, "is not open any more")
-	want := []string{`edit t 1 at 2 as "": `, `edit t 1 at 2 as "read": {"question":"x"}`, "resume t 1"}
+	want := []string{`edit t 1 at 2 as "": `, `edit t 1 at 2 as "read": {"question":"x"}`, "resume t 1", `start review on "t 1" at 3 with `}
 	if strings.Join(m.acts, "\n") != strings.Join(want, "\n") || len(m.answers) != 1 || m.answers[0] != "t 1 "+id+" true" {
 		t.Errorf("got %q and %q, want %q", m.acts, m.answers, want)
 	}

@@ -106,6 +106,20 @@ func apiEdit(r *request) (any, error) {
 	return map[string]any{"thread": t.ID, "head": head.Checkpoint}, err
 }
 
+// apiRerun takes {"at"} and starts a run that goes on from there.
+func apiRerun(r *request) (any, error) {
+	var q struct{ At uint64 }
+	if err := r.body(&q); err != nil {
+		return nil, err
+	}
+	t, err := r.source.Thread(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	_, err = r.source.Start(r.Context(), Start{Graph: t.GraphID, Thread: t.ID, At: q.At})
+	return map[string]string{"thread": t.ID}, err
+}
+
 // apiFork takes {"at"} and begins a branch there.
 func apiFork(r *request) (any, error) { return apiEdit(r) }
 

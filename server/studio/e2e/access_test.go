@@ -20,7 +20,9 @@ import (
 func pages(thread string) map[string]string {
 	return map[string]string{
 		"graphs": "/studio/graphs", "graph": "/studio/graphs/report", "run": "/studio/graphs/report/run", "threads": "/studio/threads",
-		"inbox": "/studio/inbox", "thread": "/studio/threads/" + thread, "step": "/studio/threads/" + thread + "?at=4", "missing": "/studio/none",
+		"inbox": "/studio/inbox", "assistants": "/studio/assistants", "assistant": "/studio/assistants/report?from=1&to=1", "crons": "/studio/crons", "store": "/studio/store", "system": "/studio/system",
+		"sizes": "/studio/threads/" + thread + "/sizes", "tasks": "/studio/threads/" + thread + "?tab=task&at=4", "raw": "/studio/threads/" + thread + "?tab=raw",
+		"thread": "/studio/threads/" + thread, "step": "/studio/threads/" + thread + "?at=4", "missing": "/studio/none",
 	}
 }
 
@@ -156,6 +158,11 @@ func TestReadOnly_HasNoControlThatWrites(t *testing.T) {
 		}
 	}
 	b.allow("405")
+	for _, path := range []string{"/studio/api/threads/" + thread + "/fork", "/studio/assistants", "/studio/crons", "/studio/store/item"} {
+		if status := eval[int](b, `fetch('`+path+`', {method: 'POST', body: '{}'}).then((r) => r.status)`); status != http.StatusMethodNotAllowed {
+			t.Errorf("%s is answered with %d", path, status)
+		}
+	}
 	if status := eval[int](b, `fetch(location.pathname + '/delete', {method: 'POST', body: new URLSearchParams({name: 'x'})}).then((r) => r.status)`); status != http.StatusMethodNotAllowed {
 		t.Errorf("a form that writes gets %d", status)
 	}

@@ -1,0 +1,276 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// paste runs a command of a page as a person does who has pasted it.
+func (s *server) paste(t testing.TB, command string) string {
+	t.Helper()
+	cmd := exec.Command("bash", "-c", command)
+	cmd.Dir, cmd.Env = s.dir, append(s.cmd.Env, "WEFT_STORE=sqlite:weft.db", "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, out)
+	}
+	return string(out)
+}
+
+// commands returns the commands of a page that begin with a prefix.
+func (b *tab) commands(prefix string) []string {
+	b.Helper()
+	return eval[[]string](b, fmt.Sprintf(`[...document.querySelectorAll('main weft-copy code')].map((c) => c.textContent).filter((c) => c.startsWith(%q))`, prefix))
+}
+
+func (b *tab) command(prefix string) string {
+	b.Helper()
+	all := b.commands(prefix)
+	if len(all) != 1 {
+		b.Fatalf("the page has the commands %q that begin with %q, want one", all, prefix)
+	}
+	return all[0]
+}
+
+// Each command that an action shows does what the action does.
+func TestCommands_DoWhatTheirActionsDo(t *testing.T) {
+	t.Parallel()
+	s := start(t, "dev", "--demo", "--store", "sqlite:weft.db")
+	thread := s.create(t, `{"question":"why?"}`)
+	path := "/studio/threads/" + thread
+	b := s.open(t, path)
+	b.sees("Send this report?")
+	b.do(chromedp.Navigate(s.url + path + "?at=4"))
+	api := "curl -X POST " + s.url + "/studio/api/threads/" + thread
+	if out := s.paste(t, b.command("weft state")); !strings.Contains(out, "round 1") {
+		t.Errorf("weft state prints %s", out)
+	}
+	s.paste(t, b.command(api+"/fork"))
+	b.do(chromedp.Reload())
+	b.sees("branch of 4")
+	s.paste(t, b.command(api+"/edit"))
+	b.do(chromedp.Navigate(s.url + path))
+	b.sees("Send this report?")
+	if n := eval[int](b, `document.querySelectorAll('nav[aria-label=Branches] a').length`); n != 3 {
+		t.Errorf("there are %d branches, want those of the thread, the fork and the edit", n)
+	}
+	if out := s.paste(t, b.command(api+"/replay")); !strings.Contains(out, `"steps":`) || strings.Contains(out, "divergence") {
+		t.Errorf("the replay prints %s", out)
+	}
+	b.do(chromedp.Navigate(s.url + path + "?at=4"))
+	s.paste(t, b.command(api+"/rerun"))
+	b.do(chromedp.Navigate(s.url + path))
+	b.until(`document.querySelectorAll('nav[aria-label=Branches] a').length === 4 && document.body.innerText.includes('Send this report?')`)
+	b.do(chromedp.Navigate(s.url + path + "?tab=raw"))
+	if out := s.paste(t, b.command("curl "+s.url+"/studio/api/threads/")); !strings.Contains(out, `"state"`) {
+		t.Errorf("the commit as JSON is %s", out)
+	}
+	s.paste(t, b.command("weft prune"))
+	b.do(chromedp.Navigate(s.url + path))
+	b.until(`document.querySelectorAll('#commits tbody tr').length === 1`)
+	s.paste(t, b.command("weft delete"))
+	b.allow("404")
+	b.do(chromedp.Navigate(s.url + path))
+	b.until(`!document.querySelector('#summary')`)
+	for _, page := range []string{"assistants", "crons", "store"} {
+		b.do(chromedp.Navigate(s.url + "/studio/" + page))
+		if out := strings.TrimSpace(s.paste(t, b.command("curl"))); !strings.HasPrefix(out, "[") && !strings.HasPrefix(out, "{") || strings.Contains(out, "error") {
+			t.Errorf("the command of %s prints %s", page, out)
+		}
+	}
+}
+
+func TestRecords_AreMadeAndRemoved(t *testing.T) {
+	t.Parallel()
+	s := start(t, "dev", "--demo")
+	b := s.open(t, "/studio/assistants")
+	b.press("New assistant")
+	b.do(chromedp.SendKeys(`//main//input[@name="name"]`, "brief"), chromedp.SendKeys(`//textarea[@name="config"]`, `{"tags":["a"]}`))
+	b.do(chromedp.SetValue(`//select[@name="graph"]`, "report"))
+	b.press("Create the assistant")
+	b.sees("Assistant brief")
+	b.press("Change it")
+	b.do(chromedp.SetValue(`//textarea[@name="config"]`, `{"tags":["b"]}`))
+	b.press("Save as a new version")
+	b.sees("Version 2 of")
+	b.press("what it changed")
+	b.sees("From version 1 to 2")
+	b.press("Use version 1")
+	b.sees("Version 1 of")
+	b.press("Run")
+	b.sees("with the settings of the assistant")
+	b.do(chromedp.SendKeys(`//textarea[@name="in:question"]`, "why?"))
+	b.press("Settings of the run")
+	b.click(`//input[@name="before" and @value="write"]`)
+	b.press("Start the run")
+	b.sees("pauses before it runs")
+	b.do(chromedp.Navigate(s.url + "/studio/store"))
+	b.press("New item")
+	b.do(chromedp.SendKeys(`//details//input[@name="ns"]`, "users.ada"), chromedp.SendKeys(`//input[@name="key"]`, "tea"), chromedp.SendKeys(`//textarea[@name="value"]`, `{"kind":"black"}`))
+	b.press("Put the item")
+	b.sees("Item tea")
+	b.press("Delete")
+	b.do(chromedp.SendKeys(`//input[@name="name"]`, "tea"))
+	b.click(`//button[normalize-space(.)="Delete"]`)
+	b.sees("There is no item here")
+	b.do(chromedp.Navigate(s.url + "/studio/crons"))
+	b.press("New cron")
+	b.do(chromedp.SendKeys(`//details//input[@name="schedule"]`, "7 7 7 7 *"))
+	b.press("Create the cron")
+	b.press("Turn off")
+	b.press("Turn on")
+	b.do(chromedp.SendKeys(`//td//input[@name="schedule"]`, "7 7 7 7 *"))
+	b.press("Delete")
+	b.sees("No run is scheduled")
+}
+
+// A person who has never seen the studio finds out why a run went where it went, which retry cost
+// the most, who wrote a value, and goes back to repair it.
+func TestNewcomer_FindsAndRepairs(t *testing.T) {
+	t.Parallel()
+	s := start(t, "dev", "--demo")
+	b := s.open(t, "/studio/graphs/report")
+	b.ask("why?")
+	if got := eval[[]string](b, `[...document.querySelectorAll('#picture .label')].map((l) => l.textContent)`); !strings.Contains(strings.Join(got, "|"), "rounds are left ×1") {
+		t.Errorf("the picture has the labels %q", got)
+	}
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('#node\\:weigh').dispatchEvent(new MouseEvent('click', {bubbles: true}))`))
+	b.sees("In this turn weigh ran in:")
+	b.click(`(//*[@id="tasks"]//a[starts-with(normalize-space(.), "step ")])[1]`)
+	b.sees("1 of 2 rounds are done")
+	b.press("Overview")
+	b.until(`document.querySelector('#times').innerText.includes('the source is busy: 503')`)
+	costs := eval[[]string](b, `[...document.querySelectorAll('#times tbody tr')].map((r) => r.cells[2].innerText + r.cells[3].innerText)`)
+	if len(costs) == 0 || !strings.Contains(strings.Join(costs, " "), "s") {
+		t.Errorf("the failed attempts cost %q", costs)
+	}
+	b.do(chromedp.Navigate(strings.Split(b.location(), "?")[0]))
+	b.click(`//*[@id="fields"]//tr[th[contains(., "draft")]]//a`)
+	b.until(`document.querySelector('#differences').innerText.includes('write in step')`)
+	b.press("Edit and go on")
+	b.do(chromedp.SetValue(`//select[@name="field"]`, "draft"), chromedp.SetValue(`//textarea[@name="value"]`, `"repaired by hand"`))
+	b.press("Change and go on")
+	b.until(`document.querySelector('#asked').innerText.includes('repaired by hand')`)
+	// The address of a view shows it again.
+	at := b.location() + "?tab=task&node=weigh"
+	b.do(chromedp.Navigate(at))
+	other := s.open(t, strings.TrimPrefix(at, s.url))
+	text := `document.querySelector('#tasks').innerText`
+	if got, want := eval[string](other, text), eval[string](b, text); got != want || !strings.Contains(got, "weigh") {
+		t.Errorf("%s shows\n%s\nand in another browser\n%s", at, want, got)
+	}
+}
+
+func TestKeyboard_ForksAndCompares(t *testing.T) {
+	t.Parallel()
+	s := start(t, "dev", "--demo")
+	thread := s.create(t, `{"question":"why?"}`)
+	s.open(t, "/studio/threads/"+thread).sees("Send this report?")
+	b := s.open(t, "/studio/threads")
+	b.until(`customElements.get('weft-palette')`)
+	b.tabTo(`document.activeElement.textContent === '` + thread + `'`)
+	b.do(chromedp.KeyEvent("\r"))
+	b.until(`location.pathname.endsWith('` + thread + `') && customElements.get('weft-slider')`)
+	b.do(chromedp.KeyEvent("["))
+	b.until(`document.querySelector('#summary').innerText.includes('checkpoint 7 of 8')`)
+	b.tabTo(`document.activeElement.textContent === 'Changes'`)
+	b.do(chromedp.KeyEvent("\r"))
+	b.until(`!document.querySelector('#state') && document.querySelector('#changes')`)
+	b.tabTo(`document.activeElement.textContent === 'Fork here'`)
+	b.do(chromedp.KeyEvent("\r"))
+	b.tabTo(`document.activeElement.textContent === 'Fork at checkpoint 7'`)
+	b.do(chromedp.KeyEvent("\r"))
+	b.sees("branch of 7")
+}
+
+// tabTo presses the tabulator until an expression is true.
+func (b *tab) tabTo(expression string) {
+	b.Helper()
+	for range 200 {
+		if eval[bool](b, expression) {
+			return
+		}
+		b.do(chromedp.KeyEvent("\t"))
+	}
+	b.fail(fmt.Errorf("no element where %s can be reached", expression))
+}
+
+const twoSteps = `version: 1
+state: {n: int, way: string}
+nodes:
+  first: {set: {n: %d}, next: [{if: state.n > 2, to: high}, {else: low}]}
+  high: {set: {way: high}, next: END}
+  low: {set: {way: low}, next: END}
+`
+
+func TestReplay_ShowsWhereChangedCodeGoesAnotherWay(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "flow.yaml")
+	write := func(n int) {
+		if err := os.WriteFile(file, fmt.Appendf(nil, twoSteps, n), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(1)
+	s := start(t, "dev", file)
+	var made struct {
+		ID string `json:"thread_id"`
+	}
+	s.call(t, "POST", "/threads", "{}", &made)
+	s.call(t, "POST", "/threads/"+made.ID+"/runs/wait", `{"assistant_id":"flow","input":{}}`, nil)
+	b := s.open(t, "/studio/threads/"+made.ID)
+	b.until(`[...document.querySelectorAll('#picture .label')].some((l) => l.textContent === 'else ×1')`)
+	write(5)
+	changed := func() bool {
+		var verdict struct{ Divergence json.RawMessage }
+		s.call(t, "POST", "/studio/api/threads/"+made.ID+"/replay", "{}", &verdict)
+		return len(verdict.Divergence) > 0 && string(verdict.Divergence) != "null"
+	}
+	for deadline := time.Now().Add(wait); !changed(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the changed file was not read")
+		}
+	}
+	b.press("Replay with current code")
+	b.press("Run the steps again")
+	b.sees("comes out otherwise")
+	b.sees("now high")
+}
+
+func TestAnotherProgram_OffersAReload(t *testing.T) {
+	t.Parallel()
+	s := start(t, "dev", "--demo")
+	b := s.open(t, "/studio/inbox")
+	b.until(`customElements.get('weft-lists')`)
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('meta[name=weft-build]').content = 'older'`))
+	s.create(t, `{"question":"why?"}`)
+	b.sees("The server has another version than this page")
+	b.press("Reload")
+	b.until(`!document.querySelector('#newer') && customElements.get('weft-lists')`)
+}
+
+func TestWithoutScripts_PagesCanBeRead(t *testing.T) {
+	t.Parallel()
+	s := start(t, "dev", "--demo")
+	thread := s.create(t, `{"question":"why?"}`)
+	s.open(t, "/studio/threads/"+thread).sees("Send this report?")
+	off := command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	b := s.open(t, "/studio/threads/"+thread, off)
+	b.do(chromedp.Click(`//a[normalize-space(.)="Tasks"]`, chromedp.NodeVisible), chromedp.WaitVisible(`//*[@id="task"]`))
+	b.do(chromedp.Click(`//a[normalize-space(.)="sizes"]`, chromedp.NodeVisible), chromedp.WaitVisible(`//th[normalize-space(.)="facts"]`))
+	b.do(chromedp.Click(`//nav[@aria-label="Pages"]//a[normalize-space(.)="System"]`, chromedp.NodeVisible), chromedp.WaitVisible(`//*[@id="queue"]`))
+	if status, err := http.Get(s.url + "/studio/api/system"); err != nil || status.StatusCode != 200 {
+		t.Errorf("got %v, %v", status, err)
+	}
+}
