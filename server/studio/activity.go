@@ -3,6 +3,7 @@ package studio
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint/topic"
@@ -44,7 +45,7 @@ func (r *request) activityOf(t Thread, turn []graph.CommitInfo, busy bool) (a ac
 		if err != nil {
 			break
 		}
-		if newest = b.Run; events[b.Run] == nil {
+		if newest = b.Run; !slices.Contains(order, b.Run) {
 			order = append(order, b.Run)
 		}
 		events[b.Run] = append(events[b.Run], b.Events...)

@@ -33,6 +33,14 @@ func (a assistant) settings() [][2]string {
 	}
 }
 
+// settingText is a setting as text, or as JSON on several lines.
+func settingText(text string) h.Part {
+	if !strings.HasPrefix(text, "{") {
+		return h.Text(text)
+	}
+	return h.Pre(h.Tabindex("0"), h.Text(text))
+}
+
 func (r *request) assistantPath(id string) string { return r.base + escapedPath("assistants", id) }
 
 // listAssistants is a page of the list of assistants.
@@ -93,14 +101,14 @@ func showAssistant(r *request) (view, error) {
 	}
 	var facts h.Parts
 	for _, s := range a.settings() {
-		facts = append(facts, h.If(s[1] != "", fact(s[0], h.Pre(h.Tabindex("0"), h.Text(s[1])))))
+		facts = append(facts, h.If(s[1] != "", fact(s[0], settingText(s[1]))))
 	}
 	path := r.assistantPath(a.ID)
 	return view{"/assistants", "Assistant " + a.Name, h.Parts{
-		h.P(h.Text(fmt.Sprintf("Version %d of a setting of ", a.Version)), link(r.graphPath(a.Graph), a.Graph), h.Text(" · updated "), moment(a.Updated)),
+		h.P(h.Text(fmt.Sprintf("Version %d of an assistant of the graph ", a.Version)), link(r.graphPath(a.Graph), a.Graph), h.Text(" · updated "), moment(a.Updated)),
 		h.If(r.write, h.P(h.A(h.Class("button", "main"), h.Href(r.graphPath(a.Graph)+"/run?assistant="+url.QueryEscape(a.ID)), h.Text("Run")))),
 		section("settings", "Settings", factsTable(facts), r.mention(http.MethodGet, at, nil)),
-		section("versions", "Versions", scroll("Table of versions", h.Table(heads("Version", "Name", "Changed", "", ""), h.Tbody(h.Each(versions, func(v assistant) h.Part {
+		section("versions", "Versions", scroll("Table of versions", h.Table(heads("Version", "Name", "Changed", "Changes", "Use"), h.Tbody(h.Each(versions, func(v assistant) h.Part {
 			return h.Tr(h.If(v.Version == a.Version, h.Aria("current", "true")), h.Td(h.Class("number"), h.Text(fmt.Sprint(v.Version))), h.Td(h.Text(v.Name)), h.Td(moment(v.Updated)),
 				h.Td(h.If(v.Version > 1, link(fmt.Sprintf("%s?from=%d&to=%d", path, v.Version-1, v.Version), "what it changed"))),
 				h.Td(h.If(r.write && v.Version != a.Version, h.Form(h.Method("post"), h.Action(path+"/latest"), hidden("version", fmt.Sprint(v.Version)), h.Button(h.Text(fmt.Sprintf("Use version %d", v.Version)))))))

@@ -46,7 +46,7 @@ func listCrons(r *request) (view, error) {
 	list, another := cutPage(found)
 	var body h.Part = h.P(h.Text("No run is scheduled."))
 	if len(list) > 0 {
-		body = scroll("Table of crons", h.Table(heads("Schedule", "Assistant", "Thread", "Next run", "Ends", "Input", ""),
+		body = scroll("Table of crons", h.Table(heads("Schedule", "Assistant", "Thread", "Next run", "Ends", "Input", "Actions"),
 			h.Tbody(h.Each(list, func(c cron) h.Part { return r.cronRow(c, names[c.Assistant]) }))))
 	}
 	options := h.Each(assistants, func(a assistant) h.Part { return h.Option(h.Value(a.ID), h.Text(a.Name)) })

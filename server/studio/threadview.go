@@ -64,7 +64,10 @@ func (p *threadPage) steps(r *request) h.Part {
 // open lists what waits for a person, and what has failed.
 func (p *threadPage) open(r *request) h.Part {
 	if len(p.Questions) == 0 && len(p.Commit.Failures) == 0 {
-		return nil
+		if p.Status != "interrupted" || p.At != p.Newest || len(p.Commit.Next) == 0 {
+			return nil
+		}
+		return section("open", "Pause", h.P(h.Class("notice"), h.Text("The run pauses before "+strings.Join(p.Commit.Next, ", ")+". “Run again from here” lets it go on.")))
 	}
 	var failures h.Parts
 	for _, f := range p.Commit.Failures {
