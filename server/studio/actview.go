@@ -41,7 +41,7 @@ func (p *threadPage) actions(r *request) h.Part {
 			form("replay", "Replay with current code", "Runs each recorded step again, with all that its nodes do, and shows the first that differs. The thread is not changed.",
 				"", send("main", "Run the steps again"), p.act(r, "replay", map[string]any{})),
 			form("prune", "Prune", "Removes all checkpoints but the newest.", "weft prune "+id+" --keep-last 1", name, send("danger", "Prune")),
-			form("delete", "Delete", "Removes the thread with its history.", "weft delete "+id+" --yes", name, send("danger", "Delete")),
+			form("delete", "Delete", "Removes the thread with its history.", "", name, send("danger", "Delete"), r.mention(http.MethodDelete, escapedPath("threads", p.ID), nil)),
 			h.A(h.Class("button"), h.Href(r.graphPath(p.GraphID)+"/run?thread="+url.QueryEscape(p.ID)), h.Text("New turn")),
 		),
 	)
@@ -68,6 +68,7 @@ func (p *threadPage) act(r *request, name string, body any) h.Part {
 // editFields choose a field and a node, and take a value.
 func (p *threadPage) editFields() h.Part {
 	return h.Div(h.Class("fields"),
+		h.If(len(p.Questions) > 0, muted("An open question stays as it was asked. To ask it again, make the change in the name of the node before it.")),
 		h.Label(h.Text("Field "), h.Select(h.Name("field"), h.Each(p.Fields, func(f field) h.Part { return h.Option(h.Value(f.Name), h.Text(f.Name)) }))),
 		h.Label(h.Text("Value, as JSON "), h.Textarea(h.Name("value"), h.Rows("3"), h.Spellcheck("false"), h.Required(true))),
 		h.Label(h.Text("In the name of "), h.Select(h.Name("as"), h.Option(h.Value(""), h.Text("no node: what is due stays due")),

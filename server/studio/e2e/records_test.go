@@ -79,7 +79,7 @@ func TestCommands_DoWhatTheirActionsDo(t *testing.T) {
 	s.paste(t, b.command("weft prune"))
 	b.do(chromedp.Navigate(s.url + path))
 	b.until(`document.querySelectorAll('#commits tbody tr').length === 1`)
-	s.paste(t, b.command("weft delete"))
+	s.paste(t, b.command("curl -X DELETE"))
 	b.allow("404")
 	b.do(chromedp.Navigate(s.url + path))
 	b.until(`!document.querySelector('#summary')`)
@@ -159,7 +159,7 @@ func TestNewcomer_FindsAndRepairs(t *testing.T) {
 	b.follow(`//*[@id="fields"]//tr[th[contains(., "draft")]]//a`)
 	b.until(`document.querySelector('#differences').innerText.includes('write in step')`)
 	b.press("Edit and go on")
-	b.do(chromedp.SetValue(`//select[@name="field"]`, "draft"), chromedp.SetValue(`//textarea[@name="value"]`, `"repaired by hand"`))
+	b.do(chromedp.SetValue(`//select[@name="field"]`, "draft"), chromedp.SetValue(`//textarea[@name="value"]`, `"repaired by hand"`), chromedp.SetValue(`//select[@name="as"]`, "write"))
 	b.press("Change and go on")
 	b.until(`document.querySelector('#asked').innerText.includes('repaired by hand')`)
 	// The address of a view shows it again.
