@@ -68,7 +68,7 @@ func (p *threadPage) act(r *request, name string, body any) h.Part {
 // editFields choose a field and a node, and take a value.
 func (p *threadPage) editFields() h.Part {
 	return h.Div(h.Class("fields"),
-		h.If(len(p.Questions) > 0, muted("An open question stays as it was asked. To ask it again, make the change in the name of the node before it.")),
+		h.If(len(p.Questions) > 0, muted("An open question stays as it was asked. To ask it again, go back to a checkpoint before it.")),
 		h.Label(h.Text("Field "), h.Select(h.Name("field"), h.Each(p.Fields, func(f field) h.Part { return h.Option(h.Value(f.Name), h.Text(f.Name)) }))),
 		h.Label(h.Text("Value, as JSON "), h.Textarea(h.Name("value"), h.Rows("3"), h.Spellcheck("false"), h.Required(true))),
 		h.Label(h.Text("In the name of "), h.Select(h.Name("as"), h.Option(h.Value(""), h.Text("no node: what is due stays due")),

@@ -20,9 +20,11 @@ func (s *server) paste(t testing.TB, command string) string {
 	t.Helper()
 	cmd := exec.Command("bash", "-c", command)
 	cmd.Dir, cmd.Env = s.dir, append(s.cmd.Env, "WEFT_STORE=sqlite:weft.db", "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
-	out, err := cmd.CombinedOutput()
+	var mistakes strings.Builder
+	cmd.Stderr = &mistakes
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s: %v\n%s", command, err, out)
+		t.Fatalf("%s: %v\n%s%s", command, err, out, mistakes.String())
 	}
 	return string(out)
 }
@@ -158,10 +160,11 @@ func TestNewcomer_FindsAndRepairs(t *testing.T) {
 	b.do(chromedp.Navigate(strings.Split(b.location(), "?")[0]))
 	b.follow(`//*[@id="fields"]//tr[th[contains(., "draft")]]//a`)
 	b.until(`document.querySelector('#differences').innerText.includes('write in step')`)
+	b.do(chromedp.Navigate(strings.Split(b.location(), "?")[0] + "?at=3")) // before the value was written
 	b.press("Edit and go on")
-	b.do(chromedp.SetValue(`//select[@name="field"]`, "draft"), chromedp.SetValue(`//textarea[@name="value"]`, `"repaired by hand"`), chromedp.SetValue(`//select[@name="as"]`, "write"))
+	b.do(chromedp.SetValue(`//select[@name="field"]`, "question"), chromedp.SetValue(`//textarea[@name="value"]`, `"repaired"`))
 	b.press("Change and go on")
-	b.until(`document.querySelector('#asked').innerText.includes('repaired by hand')`)
+	b.until(`document.querySelector('#asked').innerText.includes('about "repaired"')`)
 	// The address of a view shows it again.
 	at := b.location() + "?tab=task&node=weigh"
 	b.do(chromedp.Navigate(at))
