@@ -20,6 +20,7 @@ type junitSuite struct {
 	Name     string      `xml:"name,attr"`
 	Tests    int         `xml:"tests,attr"`
 	Failures int         `xml:"failures,attr"`
+	Skipped  int         `xml:"skipped,attr,omitempty"`
 	Seconds  float64     `xml:"time,attr"`
 	Cases    []junitCase `xml:"testcase"`
 }
@@ -31,6 +32,11 @@ type junitCase struct {
 	Line    int           `xml:"line,attr"`
 	Seconds float64       `xml:"time,attr"`
 	Failure *junitFailure `xml:"failure"`
+	Skipped *junitSkipped `xml:"skipped"`
+}
+
+type junitSkipped struct {
+	Message string `xml:"message,attr"`
 }
 
 type junitFailure struct {
@@ -56,11 +62,7 @@ func WriteJUnit(path string, all []TestedFile) error {
 		doc.Tests, doc.Failures = doc.Tests+s.Tests, doc.Failures+s.Failures
 		doc.Suites = append(doc.Suites, s)
 	}
-	text, err := xml.MarshalIndent(doc, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, []byte(xml.Header+string(text)+"\n"), 0o644)
+	return writeXML(path, doc)
 }
 
 func failureOf(r workflow.TestResult) *junitFailure {
@@ -75,4 +77,45 @@ func failureOf(r workflow.TestResult) *junitFailure {
 type TestedFile struct {
 	File   string
 	Report workflow.TestReport
+}
+
+// Suite has the results of what is no test of a file.
+type Suite struct {
+	Name  string
+	Cases []Case
+}
+
+// Case is one of them. Text is why it failed or was skipped.
+type Case struct {
+	Name            string
+	Seconds         float64
+	Failed, Skipped bool
+	Text            string
+}
+
+// WriteSuite writes one suite.
+func WriteSuite(path string, suite Suite) error {
+	s := junitSuite{Name: suite.Name, Tests: len(suite.Cases)}
+	for _, c := range suite.Cases {
+		one := junitCase{Name: c.Name, Class: suite.Name, File: suite.Name, Line: 1, Seconds: c.Seconds}
+		switch first, _, _ := strings.Cut(c.Text, "\n"); {
+		case c.Failed:
+			s.Failures++
+			one.Failure = &junitFailure{Message: first, Text: c.Text}
+		case c.Skipped:
+			s.Skipped++
+			one.Skipped = &junitSkipped{Message: first}
+		}
+		s.Seconds += c.Seconds
+		s.Cases = append(s.Cases, one)
+	}
+	return writeXML(path, junitSuites{Tests: s.Tests, Failures: s.Failures, Suites: []junitSuite{s}})
+}
+
+func writeXML(path string, doc junitSuites) error {
+	text, err := xml.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(xml.Header+string(text)+"\n"), 0o644)
 }

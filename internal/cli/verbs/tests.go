@@ -20,6 +20,7 @@ type testFlags struct {
 	run, junit string
 	cover      bool
 	match      func(string) bool
+	recorded   recordedFlags
 }
 
 func (a *app) testVerb() *cobra.Command {
@@ -30,9 +31,21 @@ func (a *app) testVerb() *cobra.Command {
 		Long: `Test runs the tests in workflow files, or in all files of a folder. Each test has its own
 store in memory: it makes no request, writes no file and does not wait. Test reports
 which nodes and edges the tests reached; --cover lists those that no test reached. The exit code is 1
-if a test fails.`,
+if a test fails.
+
+With --recorded, test runs the last turn of each recorded thread of a workflow again, from its
+recorded input and with its recorded answers, and compares the output with the recorded one. The
+store is not changed, but the nodes do their work again: --yes permits that. With --config the
+turns run with other models. --judge names a workflow that gets the inputs got, want, state and
+thread, those that it declares, and has the output pass, and optionally score and reason.`,
 		Args: a.arguments("FILE", 1, math.MaxInt),
 		RunE: func(cmd *cobra.Command, files []string) error {
+			if err := f.recorded.check(files, f.run != "" || f.cover); err != nil {
+				return err
+			}
+			if f.recorded.on {
+				return a.testRecorded(cmd.Context(), files[0], f.junit, f.recorded)
+			}
 			if f.run != "" {
 				re, err := regexp.Compile(f.run)
 				if err != nil {
@@ -50,6 +63,7 @@ if a test fails.`,
 	cmd.Flags().StringVar(&f.run, "run", "", "only tests whose names match this regular expression")
 	cmd.Flags().BoolVar(&f.cover, "cover", false, "list the nodes and ways that no test went through")
 	cmd.Flags().StringVar(&f.junit, "junit", "", "also write the results to this file, as JUnit XML")
+	f.recorded.flags(cmd)
 	return cmd
 }
 
