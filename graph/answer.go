@@ -199,6 +199,40 @@ func (in *Interrupt) expired(now time.Time) bool {
 	return !in.Expires.IsZero() && !now.Before(in.Expires)
 }
 
+// Next returns when the question next needs attention after a time: when it expires, or the next
+// reminder or escalation is due. It is zero if it only waits for an answer. A question that has
+// expired is due when it expired.
+func (in *Interrupt) Next(after time.Time) time.Time {
+	if in.expired(after) {
+		return in.Expires
+	}
+	var next time.Time
+	earlier := func(t time.Time) {
+		if !t.IsZero() && t.After(after) && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	earlier(in.Expires)
+	if in.Remind > 0 {
+		earlier(in.Asked.Add((max(0, after.Sub(in.Asked))/in.Remind + 1) * in.Remind))
+	}
+	for _, e := range in.Escalate {
+		earlier(in.Asked.Add(e.After))
+	}
+	return next
+}
+
+// AskedOf returns who should answer the question at a time; "" is anybody.
+func (in *Interrupt) AskedOf(at time.Time) string {
+	to, longest := in.To, time.Duration(-1)
+	for _, e := range in.Escalate {
+		if e.After > longest && !at.Before(in.Asked.Add(e.After)) {
+			to, longest = e.To, e.After
+		}
+	}
+	return to
+}
+
 // isOpen reports whether a question has no answer yet. One whose answer could not be
 // read is open again.
 func (in *Interrupt) isOpen(given answers) bool {
@@ -224,8 +258,19 @@ type Question struct {
 	// another.
 	Key string
 	// Timeout limits the wait for an answer; 0 means no limit. Later answers are
-	// refused, and when the thread goes on, Ask returns ErrExpired to the node.
+	// refused, and when the thread goes on, Ask returns ErrExpired to the node. With
+	// Config.Timers it goes on by itself.
 	Timeout time.Duration
+	// Default, if it is not nil, is what Ask returns after Timeout in place of ErrExpired. It must
+	// survive JSON as a T.
+	Default any
+	// To is who should answer, such as an address or a group; "" is anybody.
+	To string
+	// Remind is how often to remind those who should answer, and Escalate who else is asked when no
+	// answer comes. The times count from when the question was first asked. Package wake sends the
+	// notices; it needs Config.Timers.
+	Remind   time.Duration
+	Escalate []Escalation
 	// Secret hides the answer from readers of the decision and from errors that refuse it. A store
 	// that does not encrypt omits the answer from the record of decisions. A value that the node
 	// makes of the answer, such as a field of the state, is stored as any other value.
@@ -233,6 +278,8 @@ type Question struct {
 	// Schema is the JSON Schema of the answer, if it is stricter than the type T of
 	// Ask; nil means the schema of T.
 	Schema json.RawMessage
+
+	until time.Time // of Sleep: it needs no answer
 }
 
 // Interrupt is why a run pauses: an open question, or a static interrupt.
@@ -258,6 +305,16 @@ type Interrupt struct {
 	Refused json.RawMessage `json:"refused,omitempty"`
 	// Expires is when an answer comes too late; the zero time means never.
 	Expires time.Time `json:"expires,omitzero"`
+	// Default is what the node gets when no answer comes in time; nil means an ErrExpired.
+	Default json.RawMessage `json:"default,omitempty"`
+	// Timer is true if the node only waits until Expires; see [Sleep]. Any answer ends the wait.
+	Timer bool `json:"timer,omitempty"`
+	// Asked is when the question was first asked, if that matters for the following fields or
+	// for Expires. They are those of the Question.
+	Asked    time.Time     `json:"asked,omitzero"`
+	To       string        `json:"to,omitempty"`
+	Remind   time.Duration `json:"remind,omitempty"`
+	Escalate []Escalation  `json:"escalate,omitempty"`
 	// Seen is true when the question was shown to a person; see MarkSeen. It is set by
 	// Inspect and its kin.
 	Seen bool `json:"seen,omitempty"`

@@ -64,6 +64,12 @@ func ask[T any](ctx context.Context, q Question, on *terms[T]) (v T, given answe
 		given, ok = ownerOf(t).rewound().answer(id)
 	}
 	switch {
+	case given.refusal == lapsed && q.Default != nil:
+		t.alive()
+		if v, err = defaultOf(q, on); err != nil {
+			err = fmt.Errorf("%w: %q: %w", ErrQuestion, q.Prompt, err)
+		}
+		return v, given, err
 	case given.refusal != "":
 		t.alive()
 		return v, given, given.err(q)
@@ -86,15 +92,22 @@ func ask[T any](ctx context.Context, q Question, on *terms[T]) (v T, given answe
 		return v, given, fmt.Errorf("graph: the answer to %q cannot be of type %T: %w", q.Prompt, v, err)
 	}
 	in := Interrupt{ID: id, Namespace: t.run.ns(), Node: t.node.name, Kind: "question",
-		Prompt: q.Prompt, Detail: q.Detail, Schema: schema, Refused: given.data, Secret: q.Secret}
+		Prompt: q.Prompt, Detail: q.Detail, Schema: schema, Refused: given.data, Secret: q.Secret,
+		To: q.To, Remind: q.Remind, Escalate: q.Escalate, Timer: !q.until.IsZero()}
 	if on != nil {
 		action := *on.action
 		action.Name = cmp.Or(action.Name, in.Node)
 		in.Action = &action
 	}
-	in.Expires = q.expires(t.run, id)
-	if err = errors.Join(state.CheckText(q.Prompt), state.CheckText(q.Detail), state.CheckText(q.Schema)); err != nil {
-		return v, given, fmt.Errorf("graph: the question %q: %w", q.Prompt, err)
+	in.Asked, in.Expires = q.times(t.run, id)
+	err = errors.Join(state.CheckText(q.Prompt), state.CheckText(q.Detail), state.CheckText(q.Schema), q.checkNotices())
+	if err == nil && q.Default != nil {
+		if _, err = defaultOf(q, on); err == nil {
+			in.Default, err = encode(q.Default)
+		}
+	}
+	if err != nil {
+		return v, given, fmt.Errorf("%w: %q: %w", ErrQuestion, q.Prompt, err)
 	}
 	if q.Data != nil {
 		if in.Data, err = encode(q.Data); err != nil {
@@ -211,18 +224,58 @@ func list(open []Interrupt) string {
 	return strings.Join(lines, "\n")
 }
 
-// expires returns when the question, which a task of r asks under an id, expires: the time that was
-// set when it was first asked, or else its Timeout from now. It is zero if it does not expire.
-func (q *Question) expires(r *run, id string) time.Time {
-	if q.Timeout <= 0 {
-		return time.Time{}
+// times returns when the question, which a task of r asks under an id, was first asked and when it
+// expires; both are zero if no time matters for it.
+func (q *Question) times(r *run, id string) (asked, expires time.Time) {
+	if q.Timeout <= 0 && q.until.IsZero() && q.Remind == 0 && len(q.Escalate) == 0 {
+		return asked, expires
+	}
+	asked, expires = r.cfg.Now().UTC(), q.until
+	if q.Timeout > 0 {
+		expires = asked.Add(q.Timeout)
 	}
 	for around := r; ; around = around.inside.run { // a run without checkpoints has no record of it
-		if before, asked := around.questions.asked[id]; asked {
-			return before.Expires
+		if before, ok := around.questions.asked[id]; ok {
+			if !before.Expires.IsZero() {
+				expires = before.Expires
+			}
+			if !before.Asked.IsZero() {
+				asked = before.Asked
+			}
+			return asked, expires
 		}
 		if around.inside == nil {
-			return r.cfg.Now().UTC().Add(q.Timeout)
+			return asked, expires
 		}
 	}
+}
+
+// defaultOf returns the Default of a question whose time has passed.
+func defaultOf[T any](q Question, on *terms[T]) (v T, err error) {
+	data, err := encode(q.Default)
+	if err == nil {
+		err = on.read(data, &v)
+	}
+	if err != nil {
+		return *new(T), fmt.Errorf("its Default: %w", err)
+	}
+	return v, nil
+}
+
+// shortestRemind bounds how often people are reminded.
+const shortestRemind = time.Second
+
+// checkNotices returns why the reminders and escalations of the question cannot be.
+func (q *Question) checkNotices() error {
+	errs := []error{state.CheckText(q.To)}
+	if q.Remind != 0 && q.Remind < shortestRemind {
+		errs = append(errs, fmt.Errorf("its Remind must be at least %v (got %v)", shortestRemind, q.Remind))
+	}
+	for _, e := range q.Escalate {
+		if e.After <= 0 || e.To == "" {
+			errs = append(errs, fmt.Errorf("an Escalation must have a positive After and a To (got %v and %q)", e.After, e.To))
+		}
+		errs = append(errs, state.CheckText(e.To))
+	}
+	return errors.Join(errs...)
 }

@@ -83,6 +83,11 @@ type Config struct {
 	// nil costs nothing. In a subgraph, the Observer of the graph at the root holds.
 	Observer Observer
 
+	// Timers keeps when threads go on by themselves: when questions expire, when people are
+	// reminded, and when a [Sleep] ends. Then package wake resumes the thread. nil means that
+	// threads wait until a caller resumes them.
+	Timers Timers
+
 	// Schemas are the JSON Schemas that [Untyped].Schemas returns in place of those that it makes
 	// of the state.
 	Schemas Schemas

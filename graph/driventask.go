@@ -98,6 +98,9 @@ func (c taskCall) runTask() error {
 		stored := sortPending(c.journal.Chain.Pending)
 		entries[0].Keep = stored.byTask[t.id()][slotLast] == nil // the first to store an end wins
 	}
+	if err := c.setTimer(c.tasks); err != nil {
+		return c.stale(err)
+	}
 	if err := c.journal.Put(entries); err != nil {
 		return c.stale(err)
 	}

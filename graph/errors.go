@@ -55,6 +55,8 @@ var (
 	// ErrAnswer is returned when an answer does not fit the question's schema. The
 	// question stays open.
 	ErrAnswer = errors.New("graph: the answer does not fit the question")
+	// ErrQuestion is returned by Ask for a question that cannot be asked.
+	ErrQuestion = errors.New("graph: the question is invalid")
 	// ErrExpired is returned by Ask when no answer came in time, and by Resume when an
 	// answer comes too late. The thread is unchanged by such an answer.
 	ErrExpired = errors.New("graph: the question has expired")

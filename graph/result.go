@@ -156,7 +156,7 @@ func (t *task) restore(slots map[string][]byte, given answers) error {
 	}
 	for _, in := range slices.Concat(asked, last.Timed) {
 		t.run.questions.noteAsked(in)
-		if !in.Expires.IsZero() {
+		if !in.Expires.IsZero() || !in.Asked.IsZero() {
 			s := t.scope()
 			s.timed = append(s.timed, in)
 		}

@@ -270,7 +270,11 @@ func (s *superstep) keepAll() error {
 	}
 	if len(entries) > 0 {
 		entries = append(entries, s.run.carrierEntries()...)
-		errs = append(errs, s.run.journal.Put(entries))
+		err := s.run.setTimer(s.tasks)
+		if err == nil {
+			err = s.run.journal.Put(entries)
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

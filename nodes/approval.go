@@ -58,6 +58,20 @@ type Approval struct {
 	// Key distinguishes this question from others of the same node, so that an answer to one does
 	// not close another. It is a text about the question, such as a price.
 	Key string `json:"key,omitempty"`
+	// To is who should answer, such as an address or a group.
+	To string `json:"to,omitempty"`
+	// Remind is how often to remind them, such as 4h.
+	Remind Duration `json:"remind,omitempty"`
+	// Escalate is who is asked in their place when no answer has come for a time.
+	Escalate []Escalation `json:"escalate,omitempty"`
+}
+
+// Escalation is who is asked when no answer has come for a time.
+type Escalation struct {
+	// After is how long the question has been open, such as 24h.
+	After Duration `json:"after"`
+	// To is who is asked from then on.
+	To string `json:"to"`
 }
 
 // Action is the action of an Approval.
@@ -105,6 +119,14 @@ func (a *Approval) Check(given func(string) bool) error {
 	} else if len(a.Allow) > 0 && then != "" && !slices.Contains(allowed, then) {
 		errs = append(errs, fmt.Errorf("expires.then is %s, which allow does not list", then))
 	}
+	if given("remind") && a.Remind < Duration(time.Second) {
+		errs = append(errs, errors.New("remind must be at least 1s"))
+	}
+	for _, e := range a.Escalate {
+		if e.After <= 0 || e.To == "" {
+			errs = append(errs, errors.New("escalate needs a positive after and a to"))
+		}
+	}
 	if given("expires") && a.Expires.After < 0 {
 		errs = append(errs, errors.New("expires.after must not be negative"))
 	}
@@ -113,7 +135,11 @@ func (a *Approval) Check(given func(string) bool) error {
 
 // Run asks the person.
 func (a *Approval) Run(ctx context.Context, _ workflow.Env) (any, error) {
-	q := graph.Question{Prompt: a.Title, Detail: a.Show, Data: a.data(), Key: a.Key, Timeout: time.Duration(a.Expires.After)}
+	q := graph.Question{Prompt: a.Title, Detail: a.Show, Data: a.data(), Key: a.Key, Timeout: time.Duration(a.Expires.After),
+		To: a.To, Remind: time.Duration(a.Remind)}
+	for _, e := range a.Escalate {
+		q.Escalate = append(q.Escalate, graph.Escalation{After: time.Duration(e.After), To: e.To})
+	}
 	res, err := a.ask(ctx, q)
 	if errors.Is(err, graph.ErrExpired) && a.Expires.Then != "" {
 		res, err = ApprovalResult{Type: a.Expires.Then, Expired: true}, nil

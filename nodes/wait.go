@@ -16,7 +16,9 @@ import (
 //	  wait: {for: 30s}
 //	  next: again
 //
-// A wait for a duration or until a time blocks the run. If the process ends, the resumed run waits
+// A wait for a duration or until a time is a [graph.Sleep]. If it takes longer than a minute and
+// the store keeps timers, the run pauses and needs no process. Then weft wake, a worker or a server
+// goes on with it. Otherwise the wait blocks the run. If the process ends, the resumed run waits
 // for the rest, because the start of the wait is stored with its task.
 //
 // An event is a question of the run that a program answers instead of a person. The run pauses, the
@@ -84,29 +86,14 @@ func (w *Wait) Run(ctx context.Context, _ workflow.Env) (any, error) {
 			Schema: json.RawMessage("{}"), // anything
 		})
 	}
-	left, err := w.left(ctx)
+	if w.Until == "" {
+		return nil, graph.Sleep(ctx, "", time.Duration(w.For))
+	}
+	at, err := time.Parse(time.RFC3339, w.Until)
 	if err != nil {
 		return nil, err
 	}
-	timer := time.NewTimer(left)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-// left returns the rest of the wait.
-func (w *Wait) left(ctx context.Context) (time.Duration, error) {
-	if w.Until != "" {
-		at, err := time.Parse(time.RFC3339, w.Until)
-		return time.Until(at), err
-	}
-	began, err := graph.Once(ctx, "began", func(ctx context.Context) (time.Time, error) { return graph.Now(ctx), nil })
-	whole := time.Duration(w.For)
-	return min(whole, whole-graph.Now(ctx).Sub(began)), err // at most whole, even if the clock was set back
+	return nil, graph.SleepUntil(ctx, "", at)
 }
 
 // Duration is a time that is written as text, such as 500ms, 30s or 1h30m.

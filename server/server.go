@@ -15,6 +15,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/server/work"
+	"github.com/weftrun/weft/wake"
 )
 
 // Server is an http.Handler that serves graphs. It is safe for concurrent use.
@@ -34,6 +35,7 @@ type Server struct {
 	readers    readers
 	beats      beats
 	crons      crons
+	timers     *wake.Timers
 	webhooks   *webhooks
 	metrics    metrics
 	counts     *counts
@@ -82,7 +84,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	s.crons = newCrons(docs, s.now)
+	s.crons, s.timers = newCrons(docs, s.now), wake.Over(docs)
 	s.webhooks = newWebhooks(docs, c, func(id string, err error) {
 		s.log().Error("server: a webhook was given up", "delivery", id, "error", err)
 	})

@@ -25,7 +25,8 @@ type Workers struct {
 }
 
 // Work does the work of the server that no request does, until ctx ends: it runs runs, creates
-// those of crons, reports their ends to webhooks, and removes threads whose time has passed. Then
+// those of crons and of timers, reports their ends to webhooks, and removes threads whose time has
+// passed. Then
 // it drains: its runs stop at the end of their superstep, and another process goes on with them.
 // Any number of servers on a store may work at once.
 func (s *Server) Work(ctx context.Context, w Workers) {
@@ -59,6 +60,7 @@ func (s *Server) Work(ctx context.Context, w Workers) {
 		s.webhooks.client.CloseIdleConnections()
 	})
 	wg.Go(func() { s.countRuns(ctx) })
+	wg.Go(func() { s.wakeThreads(ctx) })
 	for ctx.Err() == nil {
 		if _, err := s.sweep(ctx); err != nil && ctx.Err() == nil {
 			s.log().ErrorContext(ctx, "server: remove threads whose time has passed", "error", err)

@@ -88,6 +88,7 @@ var policies = []policy{
 	{name: "internal/refmodel", imports: []string{"state", "checkpoint", "graph"}},                                                                                                   // for tests alone
 	{name: "internal/storetest", imports: []string{"state", "state/record", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph"}}, // for tests alone
 	{name: "internal/servertest", imports: []string{"internal/storetest"}},                                                                                                           // for tests alone
+	{name: "wake", imports: []string{"checkpoint", "checkpoint/document", "graph"}},
 	{name: "graph/eventlog", imports: []string{"checkpoint/topic", "graph"}},
 	{name: "internal/golden", imports: []string{ // for tests alone
 		"state", "state/message", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
@@ -112,7 +113,7 @@ var policies = []policy{
 	{name: "server/studio", imports: []string{"state/message", "checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "internal/markup", "internal/picture"}, modules: []string{"github.com/yuin/goldmark"}},
 	{name: "server", imports: []string{
 		"internal/markup", "internal/values", "state", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "graph/eventlog",
-		"server/wire", "server/queue", "server/chat", "server/a2a", "server/agui", "server/aisdk", "server/mcp", "server/studio", "server/work",
+		"server/wire", "server/queue", "server/chat", "server/a2a", "server/agui", "server/aisdk", "server/mcp", "server/studio", "server/work", "wake",
 	}, modules: []string{
 		"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/google/uuid", "github.com/robfig/cron/v3", "github.com/tidwall/gjson",
 	}},
@@ -132,7 +133,7 @@ var policies = []policy{
 	{name: "internal/cli/verbs", imports: []string{
 		"state", "state/record", "state/message", "state/agent", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
 		"checkpoint/sqlite", "checkpoint/topic", "conversation/thread", "capabilities/memory", "graph", "graph/workflow", "nodes/turn", "internal/picture", "internal/suggest",
-		"server/queue", "server", "internal/cli/terminal", "internal/cli/reports", "internal/cli/chat", "server/studio", "internal/cli/author", "internal/cli/demo", "internal/cli/serve",
+		"server/queue", "server", "internal/cli/terminal", "internal/cli/reports", "internal/cli/chat", "server/studio", "internal/cli/author", "internal/cli/demo", "internal/cli/serve", "wake",
 	}, modules: []string{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson",
 	}},

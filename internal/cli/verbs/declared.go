@@ -16,6 +16,7 @@ import (
 	"github.com/weftrun/weft/nodes/turn"
 	msg "github.com/weftrun/weft/state/message"
 	"github.com/weftrun/weft/state/record"
+	"github.com/weftrun/weft/wake"
 )
 
 // Graph opens a graph in Go over a store.
@@ -91,12 +92,21 @@ func (a *app) unobserved(name string) (opening, error) {
 		return nil, a.orNames(err)
 	}
 	return func(_ context.Context, store checkpoint.Store) (declared, error) {
-		g, err := flow.Compile(graph.Config{Store: store, Trace: true}) // replay needs the answers
+		g, err := flow.Compile(graph.Config{Store: store, Timers: timersOf(store), Trace: true}) // replay needs the answers
 		if err != nil {
 			return declared{}, err
 		}
 		return declared{Untyped: g.Untyped(), flow: flow, typed: g}, nil
 	}, nil
+}
+
+// timersOf returns the timers of a store; nil if it has none.
+func timersOf(store checkpoint.Store) graph.Timers {
+	timers, err := wake.Open(store)
+	if err != nil {
+		return nil
+	}
+	return timers
 }
 
 const nextUnopened = "the program has to be mended or set up so that it can open it; nothing was changed"

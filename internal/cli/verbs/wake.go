@@ -1,0 +1,89 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/cli/reports"
+	"github.com/weftrun/weft/wake"
+)
+
+func (a *app) wakeVerb() *cobra.Command {
+	var once bool
+	var level string
+	cmd := &cobra.Command{
+		Use:   "wake [FILE|DIR|NAME...]",
+		Short: "Go on with threads whose questions expire or whose sleeps end",
+		Long: `Wake goes on with the threads of the store whose time has come: questions without an
+answer in time, and sleeps that end. It prints a line for each person who is to be reminded of
+a question, or is asked in place of another. It must know the graphs of the threads: name their
+files, in the same program. Servers and their workers wake threads too.
+
+It runs until a signal. With --once it does what is due and ends, for a cron of the system.`,
+		Args: a.arguments("FILE", 0, math.MaxInt),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.wake(cmd.Context(), args, once, level) },
+	}
+	cmd.Flags().BoolVar(&once, "once", false, "do what is due now, and end")
+	cmd.Flags().StringVar(&level, "log", "info", "the least level of the lines on stderr: debug, info, warn or error")
+	return cmd
+}
+
+func (a *app) wake(ctx context.Context, args []string, once bool, level string) error {
+	log, err := a.logger(level)
+	if err != nil {
+		return err
+	}
+	a.busyTimeout = 30 * time.Second // other processes may write to the file
+	return withStore(ctx, a.open, func(store checkpoint.Store) error {
+		timers, err := wake.Open(store)
+		if err != nil {
+			return reports.Usage("name a store of sqlite:, redis: or postgres: with --store", "%w", err)
+		}
+		files := sources{app: a, args: args, store: store}
+		first, err := files.open(ctx)
+		if err != nil {
+			return err
+		}
+		c := wake.Config{Store: store, Timers: timers, Resume: wake.Graphs(slices.Collect(maps.Values(first.graphs))...), Notify: a.printNotices(), Log: log}
+		if !once {
+			a.Note("waits for threads whose time comes; a signal ends it")
+			return errors.Join(wake.Run(ctx, c), context.Cause(ctx))
+		}
+		report, err := wake.Once(ctx, c)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			return a.PrintJSON(report)
+		}
+		_, err = fmt.Fprintf(a.Stdout, "resumed %d, notices %d, failed %d\n", report.Resumed, report.Notified, report.Failed)
+		return err
+	})
+}
+
+// printNotices returns a function that prints each notice on a line.
+func (a *app) printNotices() func(context.Context, wake.Notice) error {
+	var mu sync.Mutex
+	return func(_ context.Context, n wake.Notice) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if a.JSON {
+			return a.PrintJSON(n)
+		}
+		to := n.To
+		if to == "" {
+			to = "anybody"
+		}
+		_, err := fmt.Fprintf(a.Stdout, "%s: %s: thread %s asks: %s\n", n.Kind, reports.Cell(to), reports.Cell(n.Thread), reports.Cell(n.Question.Prompt))
+		return err
+	}
+}

@@ -1,0 +1,68 @@
+package server_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server"
+	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/wake"
+)
+
+// nap is the state of a graph that sleeps.
+type nap struct {
+	Log state.List[string] `json:"log"`
+}
+
+// withSleeper adds a graph that sleeps for an hour to a server.
+func withSleeper(t testing.TB) func(*server.Config) {
+	return func(c *server.Config) {
+		c.Documents = new(document.Map)
+		b := graph.New[nap]("sleeps")
+		b.Node("nap", graph.Func(func(ctx context.Context, s *nap) error {
+			if err := graph.Sleep(ctx, "", time.Hour); err != nil {
+				return err
+			}
+			settings, _ := graph.Settings(ctx).(server.Settings)
+			s.Log.Append("woke " + string(settings.Configurable["name"]))
+			return nil
+		}))
+		b.Edge(graph.Start, "nap")
+		b.Edge("nap", graph.End)
+		g, err := b.Compile(graph.Config{Store: c.Store, Timers: wake.Over(c.Documents)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Graphs["sleeps"] = g.Untyped()
+	}
+}
+
+func TestWork_WakesThreads(t *testing.T) {
+	inChains(t, func(t *testing.T, c *client, _ chan struct{}) {
+		c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"sleeps","input":{},"metadata":{"from":"test"},"config":{"configurable":{"name":5}}}`, status: 200, want: "__interrupt__.#=1"})
+		time.Sleep(59 * time.Minute)
+		c.do(step{request: "GET /threads/{t}", status: 200, want: "status=interrupted"})
+		c.do(step{request: "GET /threads/{t}/runs", status: 200, want: "#=1"})
+		time.Sleep(time.Minute + 3*time.Second)
+		c.do(step{request: "GET /threads/{t}", status: 200, want: "status=idle\nvalues.log=[\"woke 5\"]"})
+		c.do(step{request: "GET /threads/{t}/runs", status: 200, want: "#=2\n#.status=[\"success\",\"success\"]\n0.kwargs.input=null\n0.metadata.from=test"})
+	}, withSleeper(t))
+}
+
+func TestWork_WakesThreadsThatNoRunHasMade(t *testing.T) {
+	var sleeper graph.Untyped
+	inChains(t, func(t *testing.T, c *client, _ chan struct{}) {
+		res, err := sleeper.Invoke(t.Context(), []byte(`{}`), graph.RunOptions{Thread: "00000000-0000-4000-8000-000000000001"})
+		if err != nil || res.Status != graph.Interrupted {
+			t.Fatalf("got %s, %v", res.Status, err)
+		}
+		time.Sleep(time.Hour + 3*time.Second)
+		got, _, err := sleeper.Thread("00000000-0000-4000-8000-000000000001").State(t.Context(), 0)
+		if err != nil || string(got) != `{"log":["woke "]}` {
+			t.Errorf("the state is %s, %v", got, err)
+		}
+	}, withSleeper(t), func(c *server.Config) { sleeper = c.Graphs["sleeps"] })
+}

@@ -1,0 +1,28 @@
+// Package wake resumes threads when their time has come. A node may sleep for days, and a question
+// may expire or remind the people who should answer it. No process has to wait for that.
+//
+//	timers, err := wake.Open(store)
+//	g, err := builder.Compile(graph.Config{Store: store, Timers: timers})
+//	// in any process that has the graph, for as long as it lives:
+//	c := wake.Config{Store: store, Timers: timers, Resume: wake.Graphs(g.Untyped())}
+//	err = wake.Run(ctx, c)
+//
+// [Timers] keeps one entry for each thread that waits for a time, in the documents of the store,
+// ordered by the time. A graph sets it before it stores a pause. Run reads the entries that are due
+// and resumes their threads, so timers that are not due cost nothing, however many there are.
+//
+// # What it guarantees
+//
+//  1. A timer that a graph has set survives every process. Where a process dies while it resumes a
+//     thread, another that runs the waker takes over when the lease of the thread has run out,
+//     after 1.5 seconds.
+//  2. Any number of processes may run a waker on a store. The thread's lease lets one of them
+//     resume it, and a thread that was resumed already is left alone.
+//  3. A question expires and a sleep ends once, since the thread stores it. A notice is sent at
+//     least once: a process that dies after Notify and before the entry is stored sends it again.
+//  4. Times are those of the wall clock. If it jumps forward, what has become due is done at once;
+//     if it jumps back, nothing is done twice. Reminders that were missed while no waker ran become
+//     one.
+//  5. What fails is tried again later, after 1 second to 5 minutes, and keeps no other thread
+//     waiting.
+package wake

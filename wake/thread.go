@@ -1,0 +1,159 @@
+package wake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/graph"
+)
+
+// wake does what is due on the thread of an entry, and stores when to look at it again.
+func (w *waker) wake(ctx context.Context, d document.Doc, now time.Time) {
+	s, err := storedIn(d)
+	if err == nil {
+		err = w.attend(ctx, s, now)
+	}
+	var busy *checkpoint.BusyError
+	switch {
+	case err == nil || errors.Is(err, document.ErrConflict): // another waker or a run was here
+		return
+	case errors.As(err, &busy): // another process has the thread, and may end its run
+		s.At = now.Add(w.config.Poll)
+	default:
+		w.count(Report{Failed: 1})
+		w.failed(ctx, fmt.Sprintf("thread %.100q of graph %q", s.Thread, s.Graph), err)
+		s.At = now.Add(backoff(s.Failures))
+		s.Failures++
+	}
+	if s.version == 0 { // it could not be read
+		return
+	}
+	if err := w.config.Timers.replace(context.WithoutCancel(ctx), s, s.entry); err != nil && !errors.Is(err, document.ErrConflict) {
+		w.failed(ctx, fmt.Sprintf("thread %.100q: store when to try again", s.Thread), err)
+	}
+}
+
+// backoff returns how long to wait after so many failures and one more.
+func backoff(failures int) time.Duration {
+	return min(time.Second<<min(failures, 16), 5*time.Minute)
+}
+
+// attend looks at a thread. If questions have expired it resumes the thread. Otherwise it sends the
+// notices that are due.
+func (w *waker) attend(ctx context.Context, s stored, now time.Time) error {
+	open, err := w.settle(ctx, s, now)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	if err := w.config.Resume(ctx, s.Timer); err != nil {
+		if still, checkErr := w.overdue(ctx, s, now); checkErr != nil || len(still) > 0 {
+			return err
+		}
+		// The thread went on, and its run failed. That is the result of the run.
+		w.failed(ctx, fmt.Sprintf("thread %.100q of graph %q", s.Thread, s.Graph), err)
+	}
+	w.count(Report{Resumed: 1})
+	// A run that asked again has set the timer. What is due now and later is looked at anew.
+	again, err := w.config.Timers.get(ctx, s.Thread)
+	if err != nil || again.version == 0 {
+		return err
+	}
+	open, err = w.settle(ctx, again, now)
+	if err == nil && len(open) > 0 { // others carry out the run: it may take a while
+		again.At = now.Add(w.config.Poll)
+		err = w.config.Timers.replace(ctx, again, again.entry)
+	}
+	return err
+}
+
+// overdue returns the questions of the thread that have expired.
+func (w *waker) overdue(ctx context.Context, s stored, now time.Time) ([]graph.Interrupt, error) {
+	info, err := graph.Inspect(ctx, w.config.Store, checkpoint.Key{Thread: s.Thread})
+	if errors.Is(err, graph.ErrUnknownThread) {
+		return nil, nil
+	}
+	return expired(info.Interrupts, now), err
+}
+
+func expired(open []graph.Interrupt, now time.Time) []graph.Interrupt {
+	return slices.DeleteFunc(slices.Clone(open), func(in graph.Interrupt) bool {
+		return in.Expires.IsZero() || now.Before(in.Expires)
+	})
+}
+
+// settle returns the questions of a thread that have expired. If there are none, it sends the
+// notices that are due and stores when to look at the thread again. It has the lease meanwhile: a
+// run that is about to store a question has set its timer before.
+func (w *waker) settle(ctx context.Context, s stored, now time.Time) (overdue []graph.Interrupt, err error) {
+	held, err := checkpoint.Hold(ctx, w.config.Store, s.Thread, checkpoint.HoldOptions{TTL: leaseTime, Owner: "waker"})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, held.Release(context.WithoutCancel(ctx))) }()
+	ctx = held.Context()
+	info, err := graph.Inspect(ctx, w.config.Store, checkpoint.Key{Thread: s.Thread})
+	if errors.Is(err, graph.ErrUnknownThread) {
+		return nil, w.config.Timers.remove(ctx, s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if overdue = expired(info.Interrupts, now); len(overdue) > 0 {
+		return overdue, nil
+	}
+	var next time.Time
+	for _, in := range info.Interrupts {
+		if err := w.notify(ctx, s, in, now); err != nil {
+			return nil, fmt.Errorf("the notice of question %s: %w", in.ID, err)
+		}
+		if due := in.Next(now); !due.IsZero() && (next.IsZero() || due.Before(next)) {
+			next = due
+		}
+	}
+	if next.IsZero() {
+		return nil, w.config.Timers.remove(ctx, s)
+	}
+	s.At, s.Since, s.Failures = next, now, 0
+	return nil, w.config.Timers.replace(ctx, s, s.entry)
+}
+
+// notify sends what is due of a question and was not sent yet.
+func (w *waker) notify(ctx context.Context, s stored, in graph.Interrupt, now time.Time) error {
+	for _, n := range notices(in, s.Since, now) {
+		n.Thread, n.Graph, n.To, n.Question = s.Thread, s.Graph, in.AskedOf(n.At), in
+		if w.config.Notify == nil {
+			continue
+		}
+		if err := w.config.Notify(ctx, n); err != nil {
+			return err
+		}
+		w.count(Report{Notified: 1})
+	}
+	return nil
+}
+
+// notices returns what was due of a question after since, until now: each escalation, and the last
+// reminder.
+func notices(in graph.Interrupt, since, now time.Time) (due []Notice) {
+	if since.Before(in.Asked) {
+		since = in.Asked
+	}
+	for _, e := range in.Escalate {
+		if at := in.Asked.Add(e.After); at.After(since) && !at.After(now) {
+			due = append(due, Notice{Kind: Escalation, At: at})
+		}
+	}
+	if in.Remind > 0 {
+		at := in.Asked.Add(now.Sub(in.Asked) / in.Remind * in.Remind)
+		if at.After(since) && !at.After(now) {
+			due = append(due, Notice{Kind: Reminder, At: at})
+		}
+	}
+	slices.SortStableFunc(due, func(a, b Notice) int { return a.At.Compare(b.At) })
+	return due
+}

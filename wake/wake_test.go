@@ -1,0 +1,386 @@
+package wake_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/wake"
+)
+
+// log is the state of the graphs: what happened.
+type log struct {
+	Log state.List[string] `json:"log"`
+}
+
+var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// clock is a clock that tests set.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) read() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) set(after time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = noon.Add(after)
+}
+
+// fixture is a graph of one node with timers, and a waker of it.
+type fixture struct {
+	t       *testing.T
+	clock   *clock
+	store   checkpoint.Store
+	docs    document.Store
+	graph   *graph.Graph[log]
+	config  wake.Config
+	notices []string
+}
+
+func newFixture(t *testing.T, node func(context.Context, *log) error) *fixture {
+	f := &fixture{t: t, clock: &clock{now: noon}, store: new(checkpoint.Memory), docs: new(document.Map)}
+	timers := wake.Over(f.docs)
+	b := graph.New[log]("waits")
+	b.Node("a", graph.Func(node))
+	b.Edge(graph.Start, "a")
+	b.Edge("a", graph.End)
+	g, err := b.Compile(graph.Config{Store: f.store, Timers: timers, Now: f.clock.read})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.graph = g
+	f.config = wake.Config{Store: f.store, Timers: timers, Resume: wake.Graphs(g.Untyped()), Now: f.clock.read, Log: slog.New(slog.DiscardHandler)}
+	f.config.Notify = func(_ context.Context, n wake.Notice) error {
+		f.notices = append(f.notices, fmt.Sprintf("%s %s of %s at %v", n.Kind, n.To, n.Thread, n.At.Sub(noon)))
+		return nil
+	}
+	return f
+}
+
+// begin runs a turn of a thread, which pauses.
+func (f *fixture) begin(thread string) graph.Result[log] {
+	f.t.Helper()
+	res, err := f.graph.Invoke(f.t.Context(), log{}, graph.RunOptions{Thread: thread})
+	if err != nil || res.Status != graph.Interrupted {
+		f.t.Fatalf("the turn ended %s, %v", res.Status, err)
+	}
+	return res
+}
+
+// once does what is due some time after noon.
+func (f *fixture) once(after time.Duration, want wake.Report) {
+	f.t.Helper()
+	f.clock.set(after)
+	got, err := wake.Once(f.t.Context(), f.config)
+	if err != nil || got != want {
+		f.t.Errorf("after %v: got %+v, %v; want %+v", after, got, err, want)
+	}
+}
+
+// timers returns when threads are due.
+func (f *fixture) timers() string {
+	f.t.Helper()
+	all, err := f.config.Timers.List(f.t.Context(), 100)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var lines []string
+	for _, t := range all {
+		lines = append(lines, fmt.Sprintf("%s %v", t.Thread, t.At.Sub(noon)))
+	}
+	return strings.Join(lines, ", ")
+}
+
+// log returns the log of a thread.
+func (f *fixture) log(thread string) string {
+	f.t.Helper()
+	s, info, err := f.graph.Thread(thread).State(f.t.Context(), 0)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return strings.Join(append(s.Log.Slice(), string(info.Status)), " ")
+}
+
+// asks returns a node that asks a question and logs the answer.
+func asks(q graph.Question) func(context.Context, *log) error {
+	return func(ctx context.Context, s *log) error {
+		v, err := graph.Ask[string](ctx, q)
+		if err == nil {
+			s.Log.Append(v)
+		}
+		return err
+	}
+}
+
+func sleeps(ctx context.Context, s *log) error {
+	for _, hours := range []time.Duration{2, 3} {
+		if err := graph.Sleep(ctx, fmt.Sprint(int(hours)), hours*time.Hour); err != nil {
+			return err
+		}
+	}
+	s.Log.Append("woke")
+	return nil
+}
+
+func TestOnce_EndsSleeps(t *testing.T) {
+	f := newFixture(t, sleeps)
+	f.begin("t1")
+	f.once(time.Hour, wake.Report{})
+	f.once(2*time.Hour, wake.Report{Resumed: 1})
+	if got, want := f.timers(), "t1 5h0m0s"; got != want {
+		t.Errorf("timers: got %q, want %q", got, want)
+	}
+	f.once(2*time.Hour, wake.Report{})
+	f.once(-24*time.Hour, wake.Report{}) // the clock jumps back
+	f.once(6*time.Hour, wake.Report{Resumed: 1})
+	if got := f.log("t1"); got != "woke done" || f.timers() != "" {
+		t.Errorf("got %q and the timers %q", got, f.timers())
+	}
+}
+
+func TestOnce_ExpiresAQuestionWithItsDefault(t *testing.T) {
+	f := newFixture(t, asks(graph.Question{Prompt: "pay?", Timeout: time.Hour, Default: "no"}))
+	f.begin("t1")
+	f.once(time.Hour, wake.Report{Resumed: 1})
+	if got := f.log("t1"); got != "no done" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestOnce_LeavesAnsweredQuestionsAlone(t *testing.T) {
+	f := newFixture(t, asks(graph.Question{Prompt: "pay?", Timeout: time.Hour}))
+	f.begin("t1")
+	if _, err := f.graph.Resume(t.Context(), graph.Reply("yes"), graph.RunOptions{Thread: "t1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.config.Timers.Set(t.Context(), graph.Timer{Thread: "unknown", Graph: "waits", At: noon}); err != nil {
+		t.Fatal(err)
+	}
+	f.once(2*time.Hour, wake.Report{})
+	if f.timers() != "" {
+		t.Errorf("timers are left: %q", f.timers())
+	}
+}
+
+func TestOnce_RemindsAndEscalates(t *testing.T) {
+	f := newFixture(t, asks(graph.Question{Prompt: "pay?", To: "ana", Timeout: 10 * time.Hour, Remind: 2 * time.Hour, Escalate: []graph.Escalation{{After: 3 * time.Hour, To: "ben"}}}))
+	f.begin("t1")
+	f.once(time.Hour, wake.Report{})
+	f.once(2*time.Hour, wake.Report{Notified: 1})
+	f.once(2*time.Hour, wake.Report{})
+	fails := true
+	notify := f.config.Notify
+	f.config.Notify = func(ctx context.Context, n wake.Notice) error {
+		if fails {
+			return errors.New("no network")
+		}
+		return notify(ctx, n)
+	}
+	f.clock.set(3 * time.Hour)
+	if got, err := wake.Once(t.Context(), f.config); err == nil || !strings.Contains(err.Error(), "no network") || got.Failed != 1 {
+		t.Errorf("a notice that cannot be sent: got %+v, %v", got, err)
+	}
+	fails = false
+	f.once(3*time.Hour, wake.Report{}) // not yet
+	f.once(3*time.Hour+time.Second, wake.Report{Notified: 1})
+	f.once(9*time.Hour, wake.Report{Notified: 1}) // the reminders in between are one
+	want := []string{"reminder ana of t1 at 2h0m0s", "escalation ben of t1 at 3h0m0s", "reminder ben of t1 at 8h0m0s"}
+	if !slices.Equal(f.notices, want) {
+		t.Errorf("got %q, want %q", f.notices, want)
+	}
+	f.clock.set(10 * time.Hour)
+	if _, err := wake.Once(t.Context(), f.config); err == nil || !errors.Is(err, graph.ErrExpired) {
+		t.Errorf("a run that fails because its question expired: got %v", err)
+	}
+	if f.timers() != "" {
+		t.Errorf("timers are left: %q", f.timers())
+	}
+}
+
+func TestOnce_TriesAgainLater(t *testing.T) {
+	f := newFixture(t, sleeps)
+	f.begin("t1")
+	resume := f.config.Resume
+	f.config.Resume = wake.Graphs()
+	f.clock.set(2 * time.Hour)
+	for range 2 { // the second finds nothing due
+		_, err := wake.Once(t.Context(), f.config)
+		if got := f.timers(); got != "t1 2h0m1s" {
+			t.Errorf("timers: %q, %v", got, err)
+		}
+	}
+	f.clock.set(2*time.Hour + time.Second)
+	if _, err := wake.Once(t.Context(), f.config); !errors.Is(err, wake.ErrGraph) {
+		t.Errorf("got %v", err)
+	}
+	if got := f.timers(); got != "t1 2h0m3s" {
+		t.Errorf("the wait must grow: %q", got)
+	}
+	f.config.Resume = resume
+	f.once(3*time.Hour, wake.Report{Resumed: 1})
+}
+
+func TestOnce_WaitsForTheRunThatHasTheThread(t *testing.T) {
+	f := newFixture(t, sleeps)
+	f.begin("t1")
+	held, err := checkpoint.Hold(t.Context(), f.store, "t1", checkpoint.HoldOptions{Owner: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.once(2*time.Hour, wake.Report{})
+	if got := f.timers(); got != "t1 2h0m1s" {
+		t.Errorf("timers: %q", got)
+	}
+	if err := held.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.once(2*time.Hour+time.Second, wake.Report{Resumed: 1})
+}
+
+func TestTimers_SetKeepsTheEarlierTime(t *testing.T) {
+	f := newFixture(t, sleeps)
+	long := strings.Repeat("é", 500) // longer than the id of a document
+	for _, timer := range []graph.Timer{{Thread: "a", At: noon.Add(3)}, {Thread: long, At: noon.Add(2)}, {Thread: "a", At: noon.Add(5)}, {Thread: "b", At: noon.Add(4)}, {Thread: "b", At: noon.Add(1)}} {
+		if err := f.config.Timers.Set(t.Context(), timer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := f.timers(), "b 1ns, "+long+" 2ns, a 3ns"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestRun_RefusesWhatCannotWork(t *testing.T) {
+	f := newFixture(t, sleeps)
+	for name, c := range map[string]wake.Config{
+		"nothing":  {},
+		"no graph": {Store: f.store, Timers: f.config.Timers},
+		"poll":     {Store: f.store, Timers: f.config.Timers, Resume: f.config.Resume, Poll: -1},
+	} {
+		if err := wake.Run(t.Context(), c); !errors.Is(err, wake.ErrConfig) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, err := wake.Open(f.store); !errors.Is(err, wake.ErrConfig) {
+		t.Errorf("a store without documents: got %v", err)
+	}
+}
+
+// newBubbleFixture is a fixture with the clock of a synctest bubble.
+func newBubbleFixture(t *testing.T, node func(context.Context, *log) error) *fixture {
+	f := newFixture(t, node)
+	f.config.Now = time.Now
+	b := graph.New[log]("waits")
+	b.Node("a", graph.Func(node))
+	b.Edge(graph.Start, "a")
+	b.Edge("a", graph.End)
+	g, err := b.Compile(graph.Config{Store: f.store, Timers: f.config.Timers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.graph, f.config.Resume = g, wake.Graphs(g.Untyped())
+	return f
+}
+
+// run runs n wakers until stop is called, which waits for their end.
+func (f *fixture) run(n int) (stop func()) {
+	ctx, cancel := context.WithCancel(f.t.Context())
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			if err := wake.Run(ctx, f.config); err != nil {
+				f.t.Error(err)
+			}
+		})
+	}
+	return func() {
+		cancel()
+		all.Wait()
+	}
+}
+
+func TestRun_SeveralWakersWakeEachThreadOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		ran := map[string]int{}
+		f := newBubbleFixture(t, func(ctx context.Context, s *log) error {
+			if err := graph.Sleep(ctx, "", time.Hour); err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			ran[graph.Thread(ctx)]++
+			s.Log.Append("woke")
+			return nil
+		})
+		const threads = 300
+		for i := range threads {
+			f.begin(fmt.Sprint("t", i))
+		}
+		stop := f.run(3)
+		time.Sleep(time.Hour + 5*time.Second)
+		stop()
+		for i := range threads {
+			if id := fmt.Sprint("t", i); ran[id] != 1 || f.log(id) != "woke done" {
+				t.Errorf("thread %s: woken %d times, log %q", id, ran[id], f.log(id))
+			}
+		}
+		if f.timers() != "" {
+			t.Errorf("timers are left: %q", f.timers())
+		}
+	})
+}
+
+// A process that dies while it has a thread leaves its lease behind.
+func TestRun_TakesOverFromADeadProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var woke time.Time
+		f := newBubbleFixture(t, func(ctx context.Context, _ *log) error {
+			err := graph.Sleep(ctx, "", time.Hour)
+			if err == nil {
+				woke = time.Now()
+			}
+			return err
+		})
+		f.begin("t1")
+		due := time.Now().Add(time.Hour)
+		dying := f.config
+		dying.Resume = func(ctx context.Context, timer graph.Timer) error {
+			held, err := checkpoint.Hold(ctx, f.store, timer.Thread, checkpoint.HoldOptions{TTL: 1500 * time.Millisecond, ID: checkpoint.NewFence()})
+			if err != nil {
+				return err
+			}
+			held.Leave()
+			return ctx.Err()
+		}
+		time.Sleep(time.Until(due))
+		died := time.Now()
+		if _, err := wake.Once(t.Context(), dying); err != nil {
+			t.Errorf("the dying process: %v", err)
+		}
+		stop := f.run(1)
+		time.Sleep(10 * time.Second)
+		stop()
+		if took := woke.Sub(died); woke.IsZero() || took > 2600*time.Millisecond {
+			t.Errorf("another process took over after %v", took)
+		}
+	})
+}
