@@ -214,7 +214,7 @@ func (g untyped[S]) write(s *S, fields json.RawMessage) error {
 	if err := g.p.schema.Decode(v, fields); err != nil {
 		return err
 	}
-	*s = *v.State.(*S)
+	g.p.schema.Assign(state.View{State: s}, v) // a record keeps its channels, which the run reads
 	return nil
 }
 

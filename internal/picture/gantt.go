@@ -6,11 +6,14 @@ import (
 	"time"
 )
 
+// WideRow is how many tasks of a node at one time have tracks of their own. More are one strip.
+const WideRow = 8
+
 // Sizes of the chart of spans in pixels.
 const (
 	ganttWidth  = 760 // of the times
 	ganttTrack  = 16
-	ganttTracks = 8  // tasks of a node at one time that have tracks of their own
+	ganttTracks = WideRow
 	ganttPause  = 28 // a time in which nothing ran
 	ganttFooter = 20
 )
@@ -79,7 +82,7 @@ func rowOf(name string, spans []Span, now time.Time) (r ganttRow) {
 	var ends []time.Time
 	track := map[string]int{} // by task
 	for _, s := range spans {
-		if s.row() != name {
+		if s.Row() != name {
 			continue
 		}
 		i, ok := track[s.Task]
@@ -108,7 +111,7 @@ func (s Span) until(now time.Time) time.Time {
 func (w *svgWriter) span(s Span, left, y int, g *scale, now time.Time) {
 	x := left + g.x(s.Start)
 	width := max(3, left+g.x(s.until(now))-x)
-	text := fmt.Sprintf("%s, %s, %s", s.row(), words[s.State], Duration(max(s.until(now).Sub(s.Start), time.Microsecond)))
+	text := fmt.Sprintf("%s, %s, %s", s.Row(), words[s.State], Duration(max(s.until(now).Sub(s.Start), time.Microsecond)))
 	if s.Attempt > 1 {
 		text += fmt.Sprintf(", attempt %d", s.Attempt)
 	}

@@ -11,6 +11,7 @@ import (
 // for a person.
 type Span struct {
 	Namespace, Node, Task string
+	Label                 string // of a task of its own: its payload
 	Attempt               int
 	Start, End            time.Time // End is zero while the state lasts
 	State                 State
@@ -50,7 +51,7 @@ func (t *tracker) task(ev graph.Event) {
 	}
 	begin := func(s State, note string) {
 		t.open[key] = len(t.spans)
-		t.spans = append(t.spans, Span{Namespace: ev.Namespace, Node: ev.Node, Task: ev.Task, Attempt: ev.Attempt, Start: ev.Time, State: s, Note: note})
+		t.spans = append(t.spans, Span{Namespace: ev.Namespace, Node: ev.Node, Task: ev.Task, Label: ev.Label, Attempt: ev.Attempt, Start: ev.Time, State: s, Note: note})
 	}
 	reason := ""
 	if ev.Err != nil {
@@ -111,15 +112,15 @@ func (r *Run) Watch(d *graph.Drawing, spans []Span) {
 // nodesOf returns the nodes of spans in the order in which they began.
 func nodesOf(spans []Span) (names []string) {
 	for _, s := range spans {
-		if name := s.row(); !slices.Contains(names, name) {
+		if name := s.Row(); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// row names the row of a span in a chart.
-func (s Span) row() string {
+// Row names the row of a span in a chart.
+func (s Span) Row() string {
 	if s.Namespace == "" {
 		return s.Node
 	}

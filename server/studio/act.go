@@ -133,7 +133,7 @@ func replay(r *request) (view, string, error) {
 	}
 	return view{"/threads", "Replay of thread " + t.ID, h.Parts{
 		h.P(link(r.threadPath(t.ID), "back to the thread")), verdict(done),
-		h.P(copied("weft replay " + quoted(t.ID) + " --yes")),
+		h.P(copied("weft replay " + (&threadPage{Thread: t}).withFile(r) + " --yes")),
 	}}, "", nil
 }
 

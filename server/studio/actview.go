@@ -28,18 +28,24 @@ func (p *threadPage) actions(r *request) h.Part {
 	}
 	name := h.Label(h.Text(fmt.Sprintf("The last %d characters of its name, %s, to confirm ", leastName, lastOf(p.ID))), h.Input(h.Name("name"), h.Autocomplete("off"), h.Required(true)))
 	id, here := quoted(p.ID), fmt.Sprintf("checkpoint %d", p.At)
-	busy := p.Status == "busy"
+	busy, with := p.Status == "busy", p.withFile(r)
+	command := func(format string, words ...any) string {
+		if with == id {
+			return "" // the graph is in Go, which the command line does not have
+		}
+		return fmt.Sprintf(format, words...)
+	}
 	return h.Div(h.Class("actions"),
 		h.If(busy, form("cancel", "Cancel", "Cancels the runs of the thread. What is stored stays.", "", send("danger", "Cancel the run"), r.mention(http.MethodPost, "/runs/cancel", map[string]any{"thread_id": p.ID, "status": "all"}))),
 		h.If(!busy,
 			h.If(p.At < p.Newest, form("fork", "Fork here", "Begins a branch at "+here+". Nothing runs, and the old branch stays.",
-				"", at, send("main", "Fork at "+here), p.act(r, "fork", map[string]any{"at": p.At}))),
+				command("weft fork %s --at %d", with, p.At), at, send("main", "Fork at "+here), p.act(r, "fork", map[string]any{"at": p.At}))),
 			form("edit", "Edit and go on", "Changes a field at "+here+", as a branch unless it is the newest.", "", at, p.editFields(), h.P(h.Class("buttons"),
 				h.Button(h.Class("main"), h.Name("then"), h.Value("run"), h.Text("Change and go on")), h.Button(h.Name("then"), h.Value("stop"), h.Text("Change only"))), p.editRequest(r)),
 			form("rerun", "Run again from here", "Starts a run that goes on from "+here+".",
-				"", at, send("main", "Run from "+here), p.act(r, "rerun", map[string]any{"at": p.At})),
+				command("weft resume %s --at %d", with, p.At), at, send("main", "Run from "+here), p.act(r, "rerun", map[string]any{"at": p.At})),
 			form("replay", "Replay with current code", "Runs each recorded step again, with all that its nodes do, and shows the first that differs. The thread is not changed.",
-				"", send("main", "Run the steps again"), p.act(r, "replay", map[string]any{})),
+				command("weft replay %s --yes", with), send("main", "Run the steps again"), p.act(r, "replay", map[string]any{})),
 			form("prune", "Prune", "Removes all checkpoints but the newest.", "weft prune "+id+" --keep-last 1", name, send("danger", "Prune")),
 			form("delete", "Delete", "Removes the thread with its history.", "", name, send("danger", "Delete"), r.mention(http.MethodDelete, escapedPath("threads", p.ID), nil)),
 			h.A(h.Class("button"), h.Href(r.graphPath(p.GraphID)+"/run?thread="+url.QueryEscape(p.ID)), h.Text("New turn")),
@@ -94,4 +100,15 @@ func (p *threadPage) branches(r *request) h.Part {
 		}
 		return h.A(h.Href(address), h.Data("swap", ""), h.If(b.Begun == p.Commit.Branch, h.Aria("current", "true")), h.Text(fmt.Sprintf("%s, up to %d", name, b.Newest)))
 	}))
+}
+
+// withFile is the thread with the file of its workflow, for the command line.
+func (p *threadPage) withFile(r *request) string {
+	words := quoted(p.ID)
+	if r.edits != nil {
+		if file := r.edits.FileOf(p.GraphID); file != "" {
+			words += " " + quoted(file)
+		}
+	}
+	return words
 }

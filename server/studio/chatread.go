@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -115,7 +116,7 @@ func (c *conversation) turns(r *request, before int) error {
 	}
 	c.From = max(0, end-chatPage)
 	if c.From > 0 {
-		c.Before = r.with("/threads/"+c.ID+"/chat", "before", fmt.Sprint(c.From))
+		c.Before = r.with("/threads/"+url.PathEscape(c.ID)+"/chat", "before", fmt.Sprint(c.From))
 	}
 	commits, inputs, err := r.inputs(c.Thread, c.At)
 	if err != nil {

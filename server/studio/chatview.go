@@ -3,6 +3,7 @@ package studio
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/weftrun/weft/graph"
@@ -75,7 +76,7 @@ func (c *conversation) message(r *request, m message.Message) h.Part {
 		h.P(h.Class("who"), h.B(h.Text(name)), h.If(!m.Created.IsZero(), h.Text(" "), moment(m.Created)),
 			h.If(begins && len(turn.Others) > 1, c.switcher(r, turn)),
 			h.If(begins, h.Text(" "), link(fmt.Sprintf("%s?at=%d", r.threadPath(c.ID), turn.Commit), "in the graph")),
-			h.If(begins && r.write && c.Status != "busy", h.Text(" "), h.A(h.Href(r.with("/threads/"+c.ID+"/chat", "edit", m.ID)+"#message"), h.Text("edit")))),
+			h.If(begins && r.write && c.Status != "busy", h.Text(" "), h.A(h.Href(r.with("/threads/"+url.PathEscape(c.ID)+"/chat", "edit", m.ID)+"#message"), h.Text("edit")))),
 		h.If(c.Log.thoughts[m.ID] != "", thoughts(c.Log.thoughts[m.ID])),
 		h.Each(m.Content, contentPart),
 		h.Each(m.Calls, c.call),

@@ -28,8 +28,11 @@ type diff struct {
 	Ways    []way
 }
 
-// way is where a node went.
-type way struct{ From, To, How, Why string }
+// way is where a node went, and how often it went there so.
+type way struct {
+	From, To, How, Why string
+	Times              int
+}
 
 // diffOf compares the checkpoint that is shown with the one of ?from=, or the one that it goes on
 // from. It returns nil for the first checkpoint of a thread.
@@ -61,11 +64,25 @@ func (p *threadPage) diffOf(r *request, stored graph.StoredThread[json.RawMessag
 	for _, c := range found.Path {
 		for _, t := range c.Ran {
 			for _, w := range t.Ways {
-				d.Ways = append(d.Ways, wayOf(t.Node, w))
+				d.add(wayOf(t.Node, w))
 			}
 		}
 	}
 	return d, nil
+}
+
+// add adds a way, or counts one that is there.
+func (d *diff) add(w way) {
+	i := len(d.Ways) - 1 // equal ways come one after the other, but for few
+	for i >= 0 && i > len(d.Ways)-10 && (d.Ways[i].From != w.From || d.Ways[i].To != w.To || d.Ways[i].How != w.How || d.Ways[i].Why != w.Why) {
+		i--
+	}
+	if i >= 0 && i > len(d.Ways)-10 {
+		d.Ways[i].Times++
+		return
+	}
+	w.Times = 1
+	d.Ways = append(d.Ways, w)
 }
 
 func wayOf(node string, w checkpoint.Way) way {
@@ -88,14 +105,22 @@ func changeOf(c graph.Change) change {
 		after, _ = json.Marshal(added) // of valid JSON
 	}
 	shown.Before, shown.After = fieldOf("", orNothing(c.Before)), fieldOf("", orNothing(after))
+	times := map[string]int{}
 	for _, w := range c.Writers {
+		name := "an edit by hand"
 		switch {
 		case w.Node != "":
-			shown.Writers = append(shown.Writers, fmt.Sprintf("%s in step %d", w.Node, w.Step))
+			name = fmt.Sprintf("%s in step %d", w.Node, w.Step)
 		case w.Source == checkpoint.Input:
-			shown.Writers = append(shown.Writers, "the input")
-		default:
-			shown.Writers = append(shown.Writers, "an edit by hand")
+			name = "the input"
+		}
+		if times[name]++; times[name] == 1 {
+			shown.Writers = append(shown.Writers, name)
+		}
+	}
+	for i, name := range shown.Writers {
+		if n := times[name]; n > 1 {
+			shown.Writers[i] += fmt.Sprintf(" × %d", n)
 		}
 	}
 	return shown
@@ -142,6 +167,9 @@ func (c change) row() h.Part {
 // item is the way in a list.
 func (w way) item() h.Part {
 	text := ""
+	if w.Times > 1 {
+		text = fmt.Sprintf(" × %d", w.Times)
+	}
 	if w.How != "" {
 		text += ", " + w.How
 	}

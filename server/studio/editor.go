@@ -26,6 +26,9 @@ type Editor interface {
 	// Files returns the paths of the files, sorted. Keeps reports whether there are files at all.
 	Files() ([]string, error)
 	Keeps() bool
+	// FileOf returns the path, for the command line, of the workflow of a graph; "" if there is
+	// none.
+	FileOf(graph string) string
 	// Read returns a file. A path that is not that of a workflow below the folder is a *PathError.
 	Read(path string) (File, error)
 	// Write writes a file whose tag is still that of f, and returns its new tag. Another tag is a

@@ -34,6 +34,8 @@ func (s *shelf) Test(context.Context, string, string) ([]studio.Tested, error) {
 	return []studio.Tested{{Name: "one", Line: 7, Took: time.Millisecond}, {Name: "two", Line: 9, Mistakes: []studio.Mistake{{Line: 10, Col: 1, Width: 1, Text: "is otherwise"}}}}, nil
 }
 
+func (s *shelf) FileOf(string) string { return s.file.Path }
+
 func (s *shelf) Keeps() bool { return !s.none }
 
 func (s *shelf) Files() ([]string, error) {

@@ -22,7 +22,7 @@ func (p *threadPage) view(r *request) view {
 			part("picture", p.run()),
 			p.inspector(r),
 		),
-		part("times", p.times()), part("timeline", p.turn()), part("decisions", p.decided()), part("subgraphs", p.children(r)), part("commits", p.checkpoints(r)),
+		part("times", p.times(), p.wideRows(r)), part("timeline", p.turn()), part("decisions", p.decided()), part("subgraphs", p.children(r)), part("commits", p.checkpoints(r)),
 	)}
 }
 

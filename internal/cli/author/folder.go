@@ -30,6 +30,8 @@ type Folder struct {
 	Path string
 	// List returns the paths of the workflows, seen from the current folder.
 	List func() ([]string, error)
+	// Named returns the path of the workflow of a graph, "" if there is none; nil knows none.
+	Named func(graph string) string
 	// Options returns what a workflow with this path may use.
 	Options func(path string) (workflow.Options, error)
 
@@ -40,6 +42,14 @@ var _ studio.Editor = (*Folder)(nil)
 
 // Keeps implements studio.Editor.
 func (f *Folder) Keeps() bool { return f.Path != "" }
+
+// FileOf implements studio.Editor.
+func (f *Folder) FileOf(graph string) string {
+	if f.Named == nil {
+		return ""
+	}
+	return f.Named(graph)
+}
 
 // Files implements studio.Editor.
 func (f *Folder) Files() (names []string, err error) {

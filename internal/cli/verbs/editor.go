@@ -11,9 +11,9 @@ import (
 )
 
 // editor returns the editor of the studio. With keeps it reads and writes the workflows that are
-// served; without, it checks texts.
-func (a *app) editor(s sources, keeps bool) studio.Editor {
-	f := &author.Folder{Options: a.shared}
+// served; without, it checks texts. served are the workflows at the start.
+func (a *app) editor(s sources, served edition, keeps bool) studio.Editor {
+	f := &author.Folder{Options: a.shared, Named: func(graph string) string { return served.files[graph] }}
 	folders := s.folders()
 	if !keeps || len(folders) == 0 {
 		return f

@@ -293,7 +293,7 @@ func (a *app) openServer(ctx context.Context, f serveFlags, args []string, store
 		return o, err
 	}
 	o.config.Graphs, o.config.Log = o.first.graphs, log
-	o.config.Editor = a.editor(o.sources, f.reload && !f.demo)
+	o.config.Editor = a.editor(o.sources, o.first, f.reload && !f.demo)
 	if a.config.Server != nil {
 		a.config.Server(&o.config)
 	}

@@ -71,6 +71,7 @@ func isShared(file string) bool {
 // edition is what was read of the sources. It is equal for equal workflows.
 type edition struct {
 	graphs map[string]graph.Untyped
+	files  map[string]string // of workflows, by graph
 	hash   string
 }
 
@@ -80,7 +81,7 @@ func (s sources) open(ctx context.Context) (v edition, err error) {
 	if err != nil {
 		return v, err
 	}
-	v.graphs = map[string]graph.Untyped{}
+	v.graphs, v.files = map[string]graph.Untyped{}, map[string]string{}
 	from := map[string]string{}
 	for _, name := range names {
 		find := s.declared
@@ -103,6 +104,7 @@ func (s sources) open(ctx context.Context) (v edition, err error) {
 		}
 		v.graphs[d.Name()], from[d.Name()] = d.Untyped, name
 		if d.flow != nil {
+			v.files[d.Name()] = name
 			v.hash += d.flow.Hash + s.sharedHash(name)
 		}
 	}

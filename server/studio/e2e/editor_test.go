@@ -44,6 +44,7 @@ func edits(t testing.TB, args ...string) *server {
 // types puts a text into the editor, as a person who pastes it.
 func (b *tab) types(text string) {
 	b.Helper()
+	b.until(`document.querySelector('.under')`)
 	data, err := json.Marshal(text)
 	if err != nil {
 		b.Fatal(err)
@@ -70,10 +71,10 @@ func TestEditor_ShowsMistakesAndSaves(t *testing.T) {
 	b.click(`//*[@id="drawn"]//*[@data-node="shout"]`)
 	b.until(`location.hash === '#L12' && document.querySelector('.node.here')?.dataset.node === 'shout'`)
 	b.press("Run its tests")
-	b.sees("failed in")
+	b.sees("failed greets")
 	b.types(strings.Replace(flow, "Hello ${", "Hi ${", 1))
 	b.press("Run its tests")
-	b.sees("failed in")
+	b.sees("failed greets")
 	b.press("Save")
 	b.sees("The file is saved")
 	if text, err := os.ReadFile(filepath.Join(s.dir, "hello.yaml")); err != nil || !strings.Contains(string(text), "Hi ${") {

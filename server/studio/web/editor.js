@@ -48,6 +48,7 @@ class Editor extends HTMLElement {
   restore() {
     let kept
     try { kept = JSON.parse(localStorage.getItem(this.key0) ?? 'null') } catch { kept = null }
+    if (this.text.value !== this.text.defaultValue) return // it was typed before this script came
     if (!kept || kept.tag !== this.dataset.tag || kept.text === this.text.value || new URL(location.href).searchParams.has('saved')) {
       if (kept && new URL(location.href).searchParams.has('saved')) localStorage.removeItem(this.key0)
       return
