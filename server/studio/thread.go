@@ -184,11 +184,11 @@ func (p *threadPage) show(r *request, turn []graph.CommitInfo) (err error) {
 		now = time.Now()
 	}
 	spans := p.Activity.spans
-	if chart := picture.Gantt(spansUntil(spans, p.Commit.Time, atHead), now); chart != "" {
+	if chart := picture.Gantt(lastOfSpans(spansUntil(spans, p.Commit.Time, atHead)), now); chart != "" {
 		p.Chart = h.SVG(chart)
 	}
 	if p.Graph == nil {
-		p.Timeline = h.SVG(picture.Timeline(turn, nil, graph.Drawing{}))
+		p.Timeline = h.SVG(picture.Timeline(newestOf(turn, maxColumns), nil, graph.Drawing{}))
 		p.Note = fmt.Sprintf("The server does not serve the graph %q of this thread, so there is no picture and no state.", p.Commit.Graph)
 		return nil
 	}
@@ -205,7 +205,7 @@ func (p *threadPage) show(r *request, turn []graph.CommitInfo) (err error) {
 		run.Watch(&d, spans)
 	}
 	p.Run, p.Picture, p.Text = run, r.draw(d, run), d.Text()
-	p.Timeline = h.SVG(picture.Timeline(turn, run, d))
+	p.Timeline = h.SVG(picture.Timeline(newestOf(turn, maxColumns), run, d))
 	state, _, err := p.Graph.Thread(p.ID).State(r.Context(), p.At)
 	if err != nil {
 		return err
@@ -216,6 +216,15 @@ func (p *threadPage) show(r *request, turn []graph.CommitInfo) (err error) {
 	p.Diff, err = p.diffOf(r, p.Graph.Thread(p.ID))
 	return err
 }
+
+// What the charts of a turn have at most: its newest steps and spans.
+const (
+	maxColumns = 300
+	maxSpans   = 2000
+)
+
+// newestOf returns the first of a list that begins with the newest.
+func newestOf[T any](list []T, most int) []T { return list[:min(len(list), most)] }
 
 // spansUntil returns the spans that began before a checkpoint was stored; all of them at the head.
 func spansUntil(spans []picture.Span, at time.Time, all bool) []picture.Span {
@@ -230,3 +239,6 @@ func spansUntil(spans []picture.Span, at time.Time, all bool) []picture.Span {
 	}
 	return earlier
 }
+
+// lastOfSpans returns the newest spans of a turn.
+func lastOfSpans(spans []picture.Span) []picture.Span { return spans[max(0, len(spans)-maxSpans):] }

@@ -136,7 +136,7 @@ func BenchmarkGoals(b *testing.B) {
 		})()`), "ms-jump")
 		b.ReportMetric(t.frames(`scrollTo(0, 29 * n % document.body.scrollHeight)`), "fps-scroll")
 	})
-	text := strings.Repeat("0123456789abcdef", 1<<14)
+	text := strings.Repeat("0123456789abcdef", 15<<10)
 	big := "/studio/threads/" + s.runs(b, "large", map[string]any{"texts": []string{text, text}})
 	goal("diff-of-1MiB", open(big+"?at=3&from=2"))
 	branched := s.runs(b, "loops", map[string]any{"last": 5})
