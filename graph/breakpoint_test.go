@@ -233,3 +233,23 @@ func TestStaticPause_AfterEditsAndOnBranches(t *testing.T) {
 		}
 	}
 }
+
+// A call that is made again with its id, after a crash, pauses where it has paused.
+func TestStaticInterrupts_ARunDoesNotPassItsOwn(t *testing.T) {
+	cfg := stored()
+	cfg.InterruptBefore = []string{"b"}
+	b := graph.New[world]("static")
+	line(b, "a", "b", "c")
+	g := build(t, b, cfg)
+	o := t1
+	o.ID = "run-1"
+	res, err := g.Invoke(ctx, world{}, o)
+	for range 2 {
+		ended(t, graph.Interrupted, res, err)
+		pauses(t, res, "before:b")
+		res, err = g.Resume(ctx, graph.Answers{}, o)
+	}
+	o.ID = "run-2"
+	res, err = g.Resume(ctx, graph.Answers{}, o)
+	ended(t, graph.Done, res, err)
+}

@@ -172,7 +172,8 @@ func (c Config) check() error {
 type RunOptions struct {
 	// ID, if it is not "", is the id of the run: see [PlanRequest]. A caller that stores it first
 	// finds the run's commits after a crash, by their label "run". A call that goes on with the run
-	// after a crash has the same ID.
+	// after a crash has the same ID, and pauses again at a static interrupt at which that call has
+	// paused.
 	ID string
 	// Thread names the thread whose state the run goes on with. It needs a Store;
 	// without one it must be empty.

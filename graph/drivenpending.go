@@ -94,18 +94,20 @@ func (d *drivenRun) keepOwnInvalid(stored pending) error {
 	return err
 }
 
-// pauseNote returns what is stored where the run pauses at a static interrupt.
-func (d *drivenRun) pauseNote() []byte {
-	if d == nil {
+// pauseNote returns what is stored where the run pauses at a static interrupt: its id if the caller
+// has chosen it.
+func (r *run) pauseNote() []byte {
+	if r.driven == nil && r.session.opts.ID == "" || r.inside != nil && r.session.root.driven != nil {
 		return []byte("true")
 	}
-	return []byte(strconv.Quote(d.session.id))
+	return []byte(strconv.Quote(r.session.id))
 }
 
-// passes reports whether the run passes the static interrupt of a note: a run does not pass
-// those at which it has paused itself.
-func (d *drivenRun) passes(note []byte) bool {
-	return note != nil && (d == nil || string(note) != string(d.pauseNote()))
+// passes reports whether the run passes the static interrupt of a note. A run with an id of the
+// caller does not pass those at which it has paused itself: the call was made again.
+func (r *run) passes(note []byte) bool {
+	own := string(r.pauseNote())
+	return note != nil && (own == "true" || string(note) != own)
 }
 
 // runID returns the id of a run that is driven from outside, "" for any other.

@@ -21,16 +21,16 @@ func (g untyped[S]) Plan(ctx context.Context, q PlanRequest) (Plan, error) {
 		q.Lease.ID = LeaseID(q.Thread, q.Run)
 	}
 	o := RunOptions{Thread: q.Thread, Namespace: q.Namespace, At: q.At, If: q.If, OnOpenQuestions: q.OnOpenQuestions,
-		MaxSteps: q.MaxSteps, By: q.By, Via: q.Via, Metadata: q.Metadata, Lease: q.Lease}
+		MaxSteps: q.MaxSteps, By: q.By, Via: q.Via, Lease: q.Lease}
 	d := &drivenRun{id: id}
 	d.call = planCall{d}
-	return planIn(driveStep(ctx, g.p, o, req, d, q.Events, q.Reader))
+	return planIn(driveStep(ctx, g.p, q.Options.in(o), req, d, q.Events, q.Reader))
 }
 
 func (g untyped[S]) RunTask(ctx context.Context, q TaskRequest) (TaskResult, error) {
 	d := &drivenRun{id: q.Step, try: q.Try}
 	d.call = taskCall{d, q.Task}
-	out, _, err := driveStep(ctx, g.p, q.Step.options(), request{op: opRunTask}, d, q.Events, q.Reader)
+	out, _, err := driveStep(ctx, g.p, q.Options.in(q.Step.options()), request{op: opRunTask}, d, q.Events, q.Reader)
 	res, _ := out.answer.(TaskResult)
 	return res, err
 }
@@ -38,7 +38,7 @@ func (g untyped[S]) RunTask(ctx context.Context, q TaskRequest) (TaskResult, err
 func (g untyped[S]) Commit(ctx context.Context, q CommitRequest) (Plan, error) {
 	d := &drivenRun{id: q.Step}
 	d.call = &commitCall{drivenRun: d}
-	return planIn(driveStep(ctx, g.p, q.Step.options(), request{op: opCommit}, d, q.Events, q.Reader))
+	return planIn(driveStep(ctx, g.p, q.Options.in(q.Step.options()), request{op: opCommit}, d, q.Events, q.Reader))
 }
 
 func (g untyped[S]) Release(ctx context.Context, id StepID) error {
@@ -86,6 +86,7 @@ func driveStep(ctx context.Context, p *program, o RunOptions, q request, d *driv
 	id := d.id
 	if q.op == opPlan {
 		id.Fence = o.Lease.ID
+		d.id.Fence = id.Fence // acquireLease replaces it by what the store has given
 	}
 	if _, err := p.requireStore(); err != nil {
 		return outcome{}, id, err

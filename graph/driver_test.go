@@ -502,3 +502,71 @@ func TestPlan_RunsAtOnceTakeOneInput(t *testing.T) {
 		t.Errorf("the thread has %d turns and %d commits, want one of each", n, first.ID.Checkpoint)
 	}
 }
+
+// A driven run has the static interrupts, the settings and the metadata that its calls pass.
+func TestDriver_StepOptions(t *testing.T) {
+	cfg := stored()
+	b := graph.New[world]("options")
+	marks := func(name string) graph.Node[world] {
+		return graph.Func(func(ctx context.Context, s *world) error {
+			s.Log.Append(fmt.Sprint(name, graph.Settings(ctx)))
+			return nil
+		})
+	}
+	b.Node("a", marks("a"))
+	b.Node("b", marks("b"))
+	b.Edge(graph.Start, "a")
+	b.Edge("a", "b")
+	b.Edge("b", graph.End)
+	g := build(t, b, cfg).Untyped()
+	drive := func(q graph.PlanRequest) graph.Plan {
+		t.Helper()
+		q.Thread = "t1"
+		p, err := g.Plan(ctx, q)
+		for err == nil && p.Status == graph.Pending {
+			for _, task := range p.Due() {
+				if _, err := g.RunTask(ctx, graph.TaskRequest{Step: p.ID, Task: task.ID, Options: q.Options}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p, err = g.Commit(ctx, graph.CommitRequest{Step: p.ID, Options: q.Options})
+		}
+		if err := errors.Join(err, g.Release(ctx, p.ID)); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	options := func(n int) graph.StepOptions {
+		return graph.StepOptions{Settings: n, InterruptBefore: []string{"b"}, Metadata: map[string]string{"n": fmt.Sprint(n)}}
+	}
+	p := drive(graph.PlanRequest{Run: "run-1", Input: noInput, Options: options(1)})
+	if p.Status != graph.Interrupted || len(p.Interrupts) != 1 || p.Interrupts[0].Node != "b" {
+		t.Fatalf("the plan is %+v, want a pause before b", p)
+	}
+	if p = drive(graph.PlanRequest{Run: "run-2", Options: options(2)}); p.Status != graph.Done {
+		t.Fatalf("the plan is %+v, want done", p)
+	}
+	state, at, err := g.Thread("t1").State(ctx, 0)
+	if err != nil || !strings.Contains(string(state), `["a1","b2"]`) || at.Metadata["n"] != "2" {
+		t.Errorf("the state is %s with the metadata %v and the error %v, want a1 and b2, and 2", state, at.Metadata, err)
+	}
+}
+
+// The Plan beside an error has the fence of the lease that the run asked for.
+func TestDriver_FailedPlanHasItsFence(t *testing.T) {
+	g := build(t, inLine("a")(), stored()).Untyped()
+	for name, q := range map[string]graph.PlanRequest{
+		"no thread yet":     {},
+		"no such node":      {Input: noInput, Options: graph.StepOptions{InterruptAfter: []string{"unknown"}}},
+		"a malformed input": {Input: json.RawMessage(`{"nme":1}`)},
+	} {
+		q.Thread, q.Run = "t1", "run-1"
+		p, err := g.Plan(ctx, q)
+		if want := graph.LeaseID("t1", "run-1"); err == nil || p.ID.Fence != want || p.Status != graph.Failed {
+			t.Errorf("%s: the plan is %+v with the error %v, want the status failed and the fence %s", name, p, err, want)
+		}
+		if err := g.Release(ctx, p.ID); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

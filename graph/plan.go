@@ -51,13 +51,28 @@ type PlanRequest struct {
 	MaxSteps        int                    `json:"max_steps,omitempty"`
 	By              string                 `json:"by,omitempty"`
 	Via             string                 `json:"via,omitempty"`
-	Metadata        map[string]string      `json:"metadata,omitempty"`
 	Lease           checkpoint.HoldOptions `json:"lease,omitzero"`
+	Options         StepOptions            `json:"options,omitzero"`
 
 	// Events, if it is not nil, is called with each event of the call that Reader takes, on the
 	// goroutine of the caller.
 	Events func(Event) `json:"-"`
 	Reader Reader      `json:"-"`
+}
+
+// StepOptions are options of a run that each of its calls has, as in RunOptions. They are not
+// stored: the driver passes the same ones with each Plan, RunTask and Commit of the run.
+type StepOptions struct {
+	InterruptBefore []string          `json:"interrupt_before,omitzero"`
+	InterruptAfter  []string          `json:"interrupt_after,omitzero"`
+	Metadata        map[string]string `json:"metadata,omitempty"`
+	Settings        any               `json:"-"`
+}
+
+// in adds the options to those of a call.
+func (s StepOptions) in(o RunOptions) RunOptions {
+	o.InterruptBefore, o.InterruptAfter, o.Metadata, o.Settings = s.InterruptBefore, s.InterruptAfter, s.Metadata, s.Settings
+	return o
 }
 
 // Plan is what is to be done next in a run that is driven from outside.
@@ -120,7 +135,8 @@ type TaskRequest struct {
 	Task string `json:"task"` // its id
 	// Try counts, from 0, how often the driver wants the task to be tried again that has failed.
 	// Calls with the same Try are one: they return the same failure.
-	Try int `json:"try,omitempty"`
+	Try     int         `json:"try,omitempty"`
+	Options StepOptions `json:"options,omitzero"`
 
 	Events func(Event) `json:"-"` // see PlanRequest
 	Reader Reader      `json:"-"`
@@ -144,7 +160,8 @@ type TaskResult struct {
 
 // CommitRequest asks to commit a step whose tasks have finished.
 type CommitRequest struct {
-	Step StepID `json:"step"`
+	Step    StepID      `json:"step"`
+	Options StepOptions `json:"options,omitzero"`
 
 	Events func(Event) `json:"-"` // see PlanRequest
 	Reader Reader      `json:"-"`

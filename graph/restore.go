@@ -115,7 +115,7 @@ func (s *restorer) restoreStep() error {
 	if s.front.Empty() {
 		return nil
 	}
-	if s.paused.resumed = s.driven.passes(s.pending.note(slotPaused)); !s.paused.resumed {
+	if s.paused.resumed = s.passes(s.pending.note(slotPaused)); !s.paused.resumed {
 		s.outs = s.ranBefore()
 	}
 	if s.driven == nil {

@@ -273,7 +273,7 @@ func (r *run) publish() {
 // pauseHere pauses at a static interrupt. It stores the pause, so that Resume passes the interrupt.
 func (r *run) pauseHere() (Status, error) {
 	if r.journal != nil {
-		if err := r.journal.Put(append(r.carrierEntries(), checkpoint.Entry{Slot: slotPaused, Data: r.driven.pauseNote()})); err != nil {
+		if err := r.journal.Put(append(r.carrierEntries(), checkpoint.Entry{Slot: slotPaused, Data: r.pauseNote()})); err != nil {
 			return Failed, err
 		}
 	}

@@ -21,14 +21,16 @@ import (
 // The types of errors with which activities end. Temporal tries again unless they are final.
 const (
 	typeNotDeployed = "not deployed"
-	typeBusy        = "busy"  // another owner has the thread, or the store is not available
-	typeStale       = "stale" // final: the step is not due, so plan again
+	typeBusy        = "busy"    // another owner has the thread, or the store is not available
+	typeStale       = "stale"   // final: the step is not due, so plan again
+	typeOptions     = "options" // final: the options of the run cannot be had
 )
 
 // activities are the functions of a worker.
 type activities struct {
 	cfg    WorkerConfig
 	graphs map[string][]graph.Untyped // by name
+	cache  optionsCache
 	stopOf func(ctx context.Context, workflow, run string) (stopReply, error)
 }
 
@@ -147,8 +149,8 @@ func questionsOf(open []graph.Interrupt) (all []question) {
 	return all
 }
 
-// planOf returns a plan as it travels. err is the error beside it.
-func (a *activities) planOf(ctx context.Context, p graph.Plan, err error) (*plan, error) {
+// planOf returns a plan as it travels, for the run of a step. err is the error beside it.
+func (a *activities) planOf(ctx context.Context, of stepRef, p graph.Plan, err error) (*plan, error) {
 	switch again := a.again(ctx, err); {
 	case err == nil:
 	case again != nil:
@@ -157,6 +159,7 @@ func (a *activities) planOf(ctx context.Context, p graph.Plan, err error) (*plan
 		return nil, sdk.NewNonRetryableApplicationError(cut(err.Error()), typeStale, nil)
 	}
 	out := &plan{Step: refOf(p.ID), Turn: p.Turn, Number: p.Step, Steps: p.Steps}
+	out.Step.Options = of.Options
 	if p.Status != graph.Pending || err != nil {
 		out.End = endOf(graph.Result[struct{}]{Status: p.Status, Checkpoint: p.ID.Checkpoint, Steps: p.Steps, Starved: p.Starved, Interrupts: p.Interrupts}, err)
 		return out, nil
@@ -190,19 +193,23 @@ func (a *activities) plan(ctx context.Context, q planRequest) (*plan, error) {
 // planStep plans a step in the lease of its run. at, if it is not nil, is the commit that the thread
 // must be at.
 func (a *activities) planStep(ctx context.Context, g graph.Untyped, thread string, q planRequest, b *beat, at *uint64) (*plan, error) {
-	request := graph.PlanRequest{Thread: thread, Run: q.Step.Run, MaxSteps: q.Step.MaxSteps, If: at, By: q.By, Events: b.events(), Reader: eventlog.Reader()}
+	options, err := a.options(ctx, thread, q.Step)
+	if err != nil {
+		return nil, err
+	}
+	request := graph.PlanRequest{Thread: thread, Run: q.Step.Run, MaxSteps: q.Step.MaxSteps, If: at, By: q.By, Options: options, Events: b.events(), Reader: eventlog.Reader()}
 	if q.Answers != nil {
 		request.Answers = *q.Answers
 	} else {
 		request.Events = afterRestore(request.Events)
 	}
 	var p graph.Plan
-	err := a.hold(rootRun(q.Step.Run), func(o checkpoint.HoldOptions) (err error) {
+	err = a.hold(rootRun(q.Step.Run), func(o checkpoint.HoldOptions) (err error) {
 		request.Lease = o
 		p, err = g.Plan(ctx, request)
 		return err
 	})
-	out, retry := a.planOf(ctx, p, err)
+	out, retry := a.planOf(ctx, q.Step, p, err)
 	if q.Answers != nil && out != nil && out.End != nil {
 		_ = g.Release(ctx, p.ID) // no workflow has it
 	}
@@ -211,12 +218,8 @@ func (a *activities) planStep(ctx context.Context, g graph.Untyped, thread strin
 
 // rootRun returns the run of a stretch that is driven.
 func rootRun(run string) string {
-	for i := range len(run) {
-		if run[i] == '.' {
-			return run[:i]
-		}
-	}
-	return run
+	root, _, _ := strings.Cut(run, ".")
+	return root
 }
 
 // task runs a task.
@@ -230,9 +233,14 @@ func (a *activities) task(ctx context.Context, q taskRequest) (*taskResult, erro
 	if err != nil {
 		return nil, err
 	}
+	options, err := a.options(ctx, thread, q.Step)
+	if err != nil {
+		return nil, err
+	}
 	b := a.watch(ctx, thread, rootRun(q.Step.Run), int(info.Attempt))
 	defer b.close(false)
-	res, err := g.RunTask(graph.WithGrace(b.ctx, a.cfg.Grace), graph.TaskRequest{Step: q.Step.step(thread), Task: taskOf(info.ActivityID), Events: b.events(), Reader: eventlog.Reader()})
+	res, err := g.RunTask(graph.WithGrace(b.ctx, a.cfg.Grace), graph.TaskRequest{Step: q.Step.step(thread), Task: taskOf(info.ActivityID),
+		Options: options, Events: b.events(), Reader: eventlog.Reader()})
 	switch again := a.again(ctx, err); {
 	case err == nil:
 		return &taskResult{End: res.End}, nil
@@ -253,11 +261,15 @@ func (a *activities) commit(ctx context.Context, q commitRequest) (*plan, error)
 	if err != nil {
 		return nil, err
 	}
+	options, err := a.options(ctx, thread, q.Step)
+	if err != nil {
+		return nil, err
+	}
 	b := a.watch(ctx, thread, rootRun(q.Step.Run), 1)
 	defer b.close(false)
 	began := time.Now()
-	p, err := g.Commit(b.ctx, graph.CommitRequest{Step: q.Step.step(thread), Events: b.events(), Reader: eventlog.Reader()})
-	out, err := a.planOf(ctx, p, err)
+	p, err := g.Commit(b.ctx, graph.CommitRequest{Step: q.Step.step(thread), Options: options, Events: b.events(), Reader: eventlog.Reader()})
+	out, err := a.planOf(ctx, q.Step, p, err)
 	if err == nil {
 		out.Slow = time.Since(began) > slow
 	}

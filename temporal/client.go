@@ -16,6 +16,7 @@ import (
 	sdk "go.temporal.io/sdk/temporal"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/eventlog"
@@ -29,6 +30,9 @@ type ClientConfig struct {
 	Queue string
 	// Mode is what an activity is; "" means Segments.
 	Mode Mode
+	// Documents are those of the store. They carry RunOptions.Settings, InterruptBefore and
+	// InterruptAfter to the workers, and the Metadata of a Resume; nil refuses runs that have them.
+	Documents document.Store
 	// Bus carries the events from the workers; nil means that a reader gets the last one alone.
 	Bus topic.Bus
 	// Wait is how long a workflow waits for answers; 0 means 7 days. After that it ends, and the
@@ -148,7 +152,8 @@ func (c *Client) edited(ctx context.Context, e graph.UntypedEdit, a graph.Answer
 func (c *Client) begin(ctx context.Context, input json.RawMessage, a graph.Answers, o graph.RunOptions) *run {
 	r := &run{client: c, id: cmp.Or(o.ID, newRun()), ctx: ctx, o: o, finished: make(chan struct{})}
 	r.request = graph.PlanRequest{Thread: o.Thread, Run: r.id, Input: input, Answers: a, Namespace: o.Namespace, At: o.At, If: o.If,
-		OnOpenQuestions: o.OnOpenQuestions, MaxSteps: o.MaxSteps, By: o.By, Via: o.Via, Metadata: o.Metadata, Lease: o.Lease}
+		OnOpenQuestions: o.OnOpenQuestions, MaxSteps: o.MaxSteps, By: o.By, Via: o.Via, Lease: o.Lease,
+		Options: graph.StepOptions{InterruptBefore: o.InterruptBefore, InterruptAfter: o.InterruptAfter, Metadata: o.Metadata, Settings: o.Settings}}
 	r.request.Lease.Owner = ownerOf(r.id)
 	return r
 }

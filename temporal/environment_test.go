@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/temporal/internal/scenarios"
 )
@@ -123,11 +124,12 @@ func (e *environment) signal(_ context.Context, _, name string, q StopRequest) e
 // environmentDriver is the driver of scenarios in the test environment.
 func environmentDriver(mode Mode) scenarios.Driver {
 	return func(t *testing.T, g graph.Untyped, store checkpoint.Store) graph.Untyped {
-		e, err := newEnvironment(WorkerConfig{Graphs: []graph.Untyped{g}, Store: store})
+		docs := new(document.Map)
+		e, err := newEnvironment(WorkerConfig{Graphs: []graph.Untyped{g}, Store: store, Documents: docs, Settings: scenarios.Settings})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := newClient(g, ClientConfig{Store: store, Mode: mode}, e)
+		c, err := newClient(g, ClientConfig{Store: store, Documents: docs, Mode: mode}, e)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,8 @@ var (
 	// ErrNotDeployed is the error of an activity on a worker that does not have the graph, or not
 	// the program of it that is needed. Temporal tries again, on any worker.
 	ErrNotDeployed = errors.New("graph not deployed here")
+	// ErrOptions is returned for a run with options that do not reach the workers. It names them.
+	ErrOptions = errors.New("temporal: the options of the run do not reach the workers")
 	// ErrEnded is returned by Wait when the workflow of the run was terminated, or ended without
 	// a result. The thread is as its last commit left it, and Resume goes on.
 	ErrEnded = errors.New("temporal: the workflow has ended without a result of the run")
@@ -35,7 +37,7 @@ var sentinels = map[string]error{
 	"no_parent": graph.ErrNoParent, "shared": graph.ErrShared, "policy": graph.ErrPolicy,
 	"cancelled": context.Canceled, "deadline": context.DeadlineExceeded,
 	"fenced": checkpoint.ErrFenced, "lease_lost": checkpoint.ErrLeaseLost, "store_conflict": checkpoint.ErrConflict,
-	"too_large": checkpoint.ErrTooLarge, "superseded": ErrSuperseded,
+	"too_large": checkpoint.ErrTooLarge, "superseded": ErrSuperseded, "options": ErrOptions,
 }
 
 // failure is why a run has failed, as it travels. The whole of it is in the store.

@@ -36,6 +36,7 @@ const (
 	commitActivity  = "weft.Commit"
 	releaseActivity = "weft.Release"
 	editActivity    = "weft.Edit"
+	forgetActivity  = "weft.Forget"
 )
 
 // Mode is what an activity is.
@@ -145,13 +146,16 @@ type stepRef struct {
 	MaxSteps   int    `json:"m,omitempty"`
 	Drains     bool   `json:"d,omitempty"`
 	TTL        int64  `json:"l,omitempty"` // milliseconds
+	// Options is true where the run has stored options: see options.
+	Options bool `json:"o,omitempty"`
 }
 
 // noFence is the fence of a step without a lease.
 const noFence = "-"
 
 func refOf(id graph.StepID) stepRef {
-	r := stepRef{id.Run, id.Fence, id.Checkpoint, id.Program, id.First, id.MaxSteps, id.Drains, id.TTL.Milliseconds()}
+	r := stepRef{Run: id.Run, Fence: id.Fence, Checkpoint: id.Checkpoint, Program: id.Program, First: id.First,
+		MaxSteps: id.MaxSteps, Drains: id.Drains, TTL: id.TTL.Milliseconds()}
 	switch id.Fence {
 	case graph.LeaseID(id.Thread, id.Run):
 		r.Fence = ""

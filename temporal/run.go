@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"sync"
 	"time"
 
@@ -71,6 +72,13 @@ func (r *run) carry() (graph.Result[json.RawMessage], error) {
 			return r.ended(e, err)
 		}
 	}
+	options, err := r.options()
+	if err == nil && strings.Contains(r.id, ".") {
+		err = fmt.Errorf("%w: RunOptions.ID must have no dots here (got %q)", graph.ErrRun, r.id)
+	}
+	if err != nil {
+		return r.result(&end{Status: graph.Failed}, nil), err
+	}
 	if r.edit != nil {
 		if err := r.makeEdit(); err != nil {
 			return r.result(&end{Status: graph.Failed}, nil), err
@@ -82,6 +90,9 @@ func (r *run) carry() (graph.Result[json.RawMessage], error) {
 		r.request.Events, r.request.Reader = w.Write, eventlog.Reader()
 	}
 	p, err := c.Plan(r.ctx, r.request)
+	if err == nil && p.Status == graph.Pending && options != nil {
+		err = options.store(r.ctx, c.cfg.Documents, r.o.Thread)
+	}
 	over := err != nil || p.Status != graph.Pending
 	if w != nil {
 		if over {
@@ -97,6 +108,7 @@ func (r *run) carry() (graph.Result[json.RawMessage], error) {
 		return res, err
 	}
 	j := job{Step: refOf(p.ID), Turn: p.Turn, Durability: r.o.Durability}
+	j.Step.Options = options != nil
 	return r.ended(r.await(func(ctx context.Context) (*end, error) { return c.run(ctx, c.input(r.o.Thread, r.o.By), j) }))
 }
 

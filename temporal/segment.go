@@ -34,10 +34,14 @@ func (a *activities) segment(ctx context.Context, q segmentRequest) (*segmentRes
 	if e := before(at, q.Job); e != nil {
 		return &segmentResult{End: e}, nil
 	}
+	stored, err := a.options(ctx, thread, q.Job.Step)
+	if err != nil {
+		return nil, err
+	}
 	b := a.watch(ctx, thread, run, q.Job.Attempt-1+int(info.Attempt))
 	over := false
 	defer func() { b.close(over) }()
-	o := graph.RunOptions{ID: run, Thread: thread, Durability: q.Job.Durability, StopAtTaskQueue: true, Grace: a.cfg.Grace, Drain: &b.drain}
+	o := with(stored, graph.RunOptions{ID: run, Thread: thread, Durability: q.Job.Durability, StopAtTaskQueue: true, Grace: a.cfg.Grace, Drain: &b.drain})
 	if most := q.Job.Step.MaxSteps; most > 0 {
 		o.MaxSteps = max(1, most-q.Job.Steps)
 	}

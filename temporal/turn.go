@@ -104,10 +104,10 @@ func (t *turn) work(ctx workflow.Context) (moved bool) {
 			t.waitForEdits(ctx)
 			continue
 		case t.stop.Kind == stopDrain:
-			t.finish(t.release(ctx, &end{Status: graph.Pending, Drained: t.stop.Reason, Checkpoint: t.now.Step.Checkpoint}))
+			t.finish(ctx, t.release(ctx, &end{Status: graph.Pending, Drained: t.stop.Reason, Checkpoint: t.now.Step.Checkpoint}))
 			return false
 		case t.stop.Kind == stopCancel:
-			t.finish(t.release(ctx, t.cancelled()))
+			t.finish(ctx, t.release(ctx, t.cancelled()))
 			return false
 		case t.full(ctx):
 			return true
@@ -122,7 +122,7 @@ func (t *turn) work(ctx workflow.Context) (moved bool) {
 			e = &end{Status: graph.Failed, Failure: failureOf(reason(err))}
 		}
 		if e != nil {
-			t.finish(e)
+			t.finish(ctx, e)
 			return false
 		}
 	}
@@ -131,10 +131,13 @@ func (t *turn) work(ctx workflow.Context) (moved bool) {
 // reason returns the error of an activity without what Temporal has put around it.
 func reason(err error) error {
 	var app *sdk.ApplicationError
-	if errors.As(err, &app) {
-		return errors.New(app.Message())
+	switch {
+	case !errors.As(err, &app):
+		return err
+	case app.Type() == typeOptions:
+		return &remoteError{app.Message(), []error{ErrOptions}}
 	}
-	return err
+	return errors.New(app.Message())
 }
 
 // cancelled is the end of a run that was cancelled.
@@ -148,7 +151,16 @@ func (t *turn) cancelled() *end {
 }
 
 // finish notes how the run under way has ended.
-func (t *turn) finish(e *end) {
+func (t *turn) finish(ctx workflow.Context, e *end) {
+	if j := t.now; j.Step.Options {
+		local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+			ScheduleToCloseTimeout: 2 * time.Second, RetryPolicy: &sdk.RetryPolicy{MaximumAttempts: 2},
+		})
+		request := commitRequest{Graph: t.in.Graph, Step: j.Step}
+		if err := workflow.ExecuteLocalActivity(local, forgetActivity, request).Get(ctx, nil); err != nil {
+			workflow.GetLogger(ctx).Warn("weft: the options of the run stay until the next one", "error", err)
+		}
+	}
 	e.Run = t.now.Step.Run
 	if e.Steps == 0 {
 		e.Steps = t.now.Steps

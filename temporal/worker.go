@@ -3,6 +3,7 @@ package temporal
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
 )
@@ -31,6 +33,12 @@ type WorkerConfig struct {
 	// Queue is the task queue that the worker polls; "" means DefaultQueue. Another name is that of
 	// a graph.Policy.TaskQueue.
 	Queue string
+	// Documents are those of the store; nil refuses runs with options that need them. See
+	// ClientConfig.Documents.
+	Documents document.Store
+	// Settings decodes RunOptions.Settings of a client, which nodes read with graph.Settings; nil
+	// refuses runs that have some.
+	Settings func(json.RawMessage) (any, error)
 	// Bus carries events to readers in other processes, as that of the store does; nil means that
 	// there are none.
 	Bus topic.Bus
@@ -109,7 +117,7 @@ func (a *activities) register(r registry) {
 	r.RegisterWorkflowWithOptions(childWorkflow, workflow.RegisterOptions{Name: ChildWorkflow})
 	for name, do := range map[string]any{
 		segmentActivity: a.segment, planActivity: a.plan, taskActivity: a.task,
-		commitActivity: a.commit, releaseActivity: a.release, editActivity: a.edit,
+		commitActivity: a.commit, releaseActivity: a.release, editActivity: a.edit, forgetActivity: a.forget,
 	} {
 		r.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 	}

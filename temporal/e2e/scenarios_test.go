@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/temporal"
 	"github.com/weftrun/weft/temporal/internal/scenarios"
@@ -65,8 +66,9 @@ func TestScenarios_OnAServer(t *testing.T) {
 			c := dial(t)
 			scenarios.Run(t, func(t *testing.T, g graph.Untyped, store checkpoint.Store) graph.Untyped {
 				own := &renamed{g, fmt.Sprint(g.Name(), queues.Add(1))} // threads of other tests have the same names
-				queue := temporal.DefaultQueue                          // that of the tasks in a scenario
-				w, err := temporal.NewWorker(c, temporal.WorkerConfig{Graphs: []graph.Untyped{own}, Store: store, Queue: queue, StopTimeout: 10 * time.Second,
+				docs := new(document.Map)
+				queue := temporal.DefaultQueue // that of the tasks in a scenario
+				w, err := temporal.NewWorker(c, temporal.WorkerConfig{Graphs: []graph.Untyped{own}, Store: store, Documents: docs, Settings: scenarios.Settings, Queue: queue, StopTimeout: 10 * time.Second,
 					Options: worker.Options{MaxHeartbeatThrottleInterval: 200 * time.Millisecond}})
 				if err != nil {
 					t.Fatal(err)
@@ -75,7 +77,7 @@ func TestScenarios_OnAServer(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Cleanup(w.Stop)
-				runs, err := temporal.NewClient(c, own, temporal.ClientConfig{Store: store, Queue: queue, Mode: mode, SearchAttributes: true,
+				runs, err := temporal.NewClient(c, own, temporal.ClientConfig{Store: store, Documents: docs, Queue: queue, Mode: mode, SearchAttributes: true,
 					Heartbeat: 5 * time.Second, TaskTimeout: 5 * time.Second})
 				if err != nil {
 					t.Fatal(err)

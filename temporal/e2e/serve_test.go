@@ -18,6 +18,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server"
 	"github.com/weftrun/weft/state"
 )
 
@@ -44,6 +45,9 @@ func openCounting(_ context.Context, store checkpoint.Store) (graph.Untyped, err
 			return graph.Command{}, context.Cause(ctx)
 		}
 		s.Done.Append(s.Done.Len())
+		if settings, ok := graph.Settings(ctx).(server.Settings); ok && settings.Configurable["say"] != nil {
+			s.Said.Set(fmt.Sprintf("%s to %s", settings.Configurable["say"], settings.Identity.Name))
+		}
 		switch {
 		case s.Done.Len() < s.To.Get():
 			return graph.Goto("step"), nil
@@ -219,6 +223,20 @@ func (s *site) conversation() (answers []string) {
 	status, _ = s.do("GET", r, "")
 	note("a run that was rolled back", fmt.Sprint(status))
 	note("the run after it", s.get("GET", behind, "", "status"))
+
+	t = s.thread()
+	settings := `,"config":{"tags":["x"],"recursion_limit":50,"configurable":{"say":"hello"}},"context":{"a":1},"metadata":{"of":"the run"}`
+	note("a run that pauses before and after its nodes", s.get("POST", t+"/runs/wait",
+		`{"assistant_id":"count","input":`+count(2, 0, true)+`,"interrupt_before":["ask"],"interrupt_after":["step"]`+settings+`}`, ""))
+	note("where it pauses", s.get("GET", t+"/state", "", "next"))
+	note("the metadata", fmt.Sprint(strings.Count(s.get("GET", t+"/history", "", ""), `"the run"`)))
+	note("on from there", s.get("POST", t+"/runs/wait", `{"assistant_id":"count","interrupt_before":["*"]`+settings+`}`, ""))
+	note("where it pauses now", s.get("GET", t+"/state", "", "next"))
+	note("up to the question", s.get("POST", t+"/runs/wait", `{"assistant_id":"count"}`, ""))
+	status, text := s.do("POST", t+"/runs/wait", `{"assistant_id":"count","command":{"resume":"yes"},"config":{"recursion_limit":1}}`)
+	note("the answer to it", fmt.Sprint(status, text))
+	status, text = s.do("POST", s.thread()+"/runs/wait", `{"assistant_id":"count","input":`+count(5, 0, false)+`,"config":{"recursion_limit":2}}`)
+	note("a limit of steps", fmt.Sprint(status, text))
 
 	t = s.thread()
 	first := s.run(t, count(3, 30, false), "")

@@ -97,12 +97,12 @@ type engine struct {
 
 // Graph implements weftcli.Engine.
 func (e *engine) Graph(g graph.Untyped) (graph.Untyped, error) {
-	return temporal.NewClient(e.conn, g, temporal.ClientConfig{Store: e.config.Store, Queue: e.queue, Mode: e.mode, Bus: e.config.Bus})
+	return temporal.NewClient(e.conn, g, temporal.ClientConfig{Store: e.config.Store, Queue: e.queue, Mode: e.mode, Documents: e.config.Documents, Bus: e.config.Bus})
 }
 
 // Work implements weftcli.Engine.
 func (e *engine) Work(ctx context.Context, graphs []graph.Untyped) error {
-	w, err := temporal.NewWorker(e.conn, temporal.WorkerConfig{Graphs: graphs, Store: e.config.Store, Queue: e.queue, Bus: e.config.Bus,
+	w, err := temporal.NewWorker(e.conn, temporal.WorkerConfig{Graphs: graphs, Store: e.config.Store, Queue: e.queue, Documents: e.config.Documents, Settings: e.config.Settings, Bus: e.config.Bus,
 		Grace: e.config.Grace, StopTimeout: e.config.Drain, Logger: e.config.Log})
 	if err != nil {
 		return err

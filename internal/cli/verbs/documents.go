@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"errors"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
@@ -38,9 +39,12 @@ func (a *app) memories(ctx context.Context, store checkpoint.Store) (longterm.St
 	return nil, a.keepsNo("long-term memory")
 }
 
+// errKeepsNo is the error of a store that has no place for something.
+var errKeepsNo = errors.New("keeps no")
+
 func (a *app) keepsNo(what string) error {
 	address, _ := a.address() // it was opened before
-	return reports.Usage("name a store of sqlite:, redis: or postgres: with --store", "the store %q keeps no %s", reports.WithoutPassword(address), what)
+	return reports.Usage("name a store of sqlite:, redis: or postgres: with --store", "the store %q %w %s", reports.WithoutPassword(address), errKeepsNo, what)
 }
 
 // withDocuments runs fn with the documents of the store. It opens and closes the store.

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,9 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/cli/reports"
+	"github.com/weftrun/weft/server"
 )
 
 // Engine has runs carried out in other processes, which open the same store.
@@ -31,10 +34,14 @@ type Engine interface {
 type EngineConfig struct {
 	Address string // the value of --engine
 	Store   checkpoint.Store
-	Bus     topic.Bus     // of the store
-	Grace   time.Duration // for nodes whose run is cancelled; 0 is the default of the engine
-	Drain   time.Duration // for steps when Work ends; 0 is the default of the engine
-	Log     *slog.Logger
+	Bus     topic.Bus // of the store
+	// Documents are those of the store; nil if it keeps none.
+	Documents document.Store
+	// Settings decodes the settings of a run, as the server makes them.
+	Settings func(json.RawMessage) (any, error)
+	Grace    time.Duration // for nodes whose run is cancelled; 0 is the default of the engine
+	Drain    time.Duration // for steps when Work ends; 0 is the default of the engine
+	Log      *slog.Logger
 }
 
 // EngineOpener opens an engine.
@@ -85,12 +92,22 @@ func (a *app) openEngine(ctx context.Context, store checkpoint.Store, c EngineCo
 	if err != nil {
 		return nil, err
 	}
-	c.Address, c.Store, c.Bus = address, store, bus
+	c.Address, c.Store, c.Bus, c.Settings = address, store, bus, decodeSettings
+	if c.Documents, err = a.documents(ctx, store); err != nil && !errors.Is(err, errKeepsNo) {
+		return nil, err
+	}
 	e, err := open(ctx, c)
 	if err != nil {
 		return nil, reports.Usage("check that the server of the engine runs at this address", "the engine %q cannot be used: %w", reports.WithoutPassword(address), err)
 	}
 	return e, nil
+}
+
+// decodeSettings decodes the settings of a run of the server.
+func decodeSettings(data json.RawMessage) (any, error) {
+	var s server.Settings
+	err := json.Unmarshal(data, &s)
+	return s, err
 }
 
 // onEngine returns a graph whose runs the engine has carried out that the command line names, if it

@@ -19,6 +19,13 @@ import (
 // Driver returns a graph that runs g on an engine. The store is that of g.
 type Driver func(t *testing.T, g graph.Untyped, store checkpoint.Store) graph.Untyped
 
+// Settings decodes the settings of the runs.
+func Settings(data json.RawMessage) (any, error) {
+	var m map[string]any
+	err := json.Unmarshal(data, &m)
+	return m, err
+}
+
 // World is the state of the graphs.
 type World struct {
 	Name  state.Value[string]    `json:"name"`

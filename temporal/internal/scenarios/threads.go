@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 )
 
@@ -41,6 +42,63 @@ var threads = map[string]func(s *scene){
 		s.calls("p", 2)
 		s.calls("q", 2)
 		s.calls("beside", 1)
+	},
+	"options": func(s *scene) {
+		marks := func(name string) graph.Node[World] {
+			return graph.Func(func(ctx context.Context, w *World) error {
+				settings, _ := graph.Settings(ctx).(map[string]any)
+				w.Log.Append(fmt.Sprint(name, settings["mark"]))
+				return nil
+			})
+		}
+		inner := graph.New[World]("inner")
+		inner.Node("d", marks("d"))
+		inner.Edge(graph.Start, "d")
+		inner.Edge("d", graph.End)
+		s.b.Node("a", marks("a"))
+		s.b.Node("b", marks("b"))
+		s.b.Node("c", marks("c").With(graph.Policy{TaskQueue: "weft"}))
+		s.b.Node("child", graph.Inline(s.built(inner)).With(graph.Policy{Child: true}))
+		s.b.Node("e", graph.Router(func(ctx context.Context, w *World) (graph.Command, error) {
+			settings, _ := graph.Settings(ctx).(map[string]any)
+			w.Log.Append(fmt.Sprint("e", settings["mark"]))
+			return graph.Goto(graph.End), nil
+		}, graph.End))
+		s.edges(graph.Start+" a", "a b", "b c", "c child", "child e")
+		s.compile()
+		run := func(n int, before, after []string) graph.RunOptions {
+			o := on()
+			o.InterruptBefore, o.InterruptAfter = before, after
+			o.Settings, o.Metadata = map[string]any{"mark": n}, map[string]string{"run": fmt.Sprint(n)}
+			return o
+		}
+		at := func(res graph.Result[json.RawMessage], want string) {
+			s.Helper()
+			var all []string
+			for _, in := range res.Interrupts {
+				all = append(all, in.Kind+" "+in.Node)
+			}
+			if got := strings.Join(all, ", "); got != want {
+				s.Errorf("the run waits at %q, want %q", got, want)
+			}
+		}
+		at(s.ended(graph.Interrupted)(s.runs.Invoke(s.Context(), json.RawMessage(`{}`), run(1, []string{"b"}, nil))), "before b")
+		at(s.ended(graph.Interrupted)(s.runs.Resume(s.Context(), graph.Answers{}, run(2, nil, []string{"b"}))), "after b")
+		at(s.ended(graph.Interrupted)(s.runs.Resume(s.Context(), graph.Answers{}, run(3, []string{"child"}, nil))), "before child")
+		s.logged(s.ended(graph.Done)(s.runs.Resume(s.Context(), graph.Answers{}, run(4, nil, nil))), "a1 b2 c3 d4 e4")
+		var labels []string
+		for c, err := range graph.History(s.Context(), s.cfg.Store, checkpoint.Key{Thread: thread}, checkpoint.Query{}) {
+			if err != nil {
+				s.Fatal(err)
+			}
+			labels = append(labels, c.Metadata["run"])
+		}
+		if got := strings.Join(labels, " "); got != "4 4 3 2 1 1" {
+			s.Errorf("the commits have the metadata of the runs %q, want %q", got, "4 4 3 2 1 1")
+		}
+		if _, err := s.runs.Invoke(s.Context(), json.RawMessage(`{}`), run(5, []string{"unknown"}, nil)); err == nil || !strings.Contains(err.Error(), "unknown") {
+			s.Errorf("an interrupt before an unknown node: %v, want an error that names it", err)
+		}
 	},
 	"questions one after the other": func(s *scene) {
 		s.b.Node("p", s.asks("p"))
