@@ -81,6 +81,42 @@ func TestNodes_LongRunsGoOnAsNewWorkflows(t *testing.T) {
 	}
 }
 
+// A turn whose steps are children goes on as a new workflow between two of them.
+func TestChild_LongRunsGoOnAsNewWorkflows(t *testing.T) {
+	const steps = mostSteps + 20
+	store := new(checkpoint.Memory)
+	inner := graph.New[tally]("inner")
+	inner.Node("add", graph.Func(func(_ context.Context, s *tally) error { s.N.Add(1); return nil }))
+	inner.Edge(graph.Start, "add")
+	inner.Edge("add", graph.End)
+	child, err := inner.Compile(graph.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := graph.New[tally]("parent")
+	b.Node("child", graph.Inline(child).With(graph.Policy{Child: true}))
+	b.Edge(graph.Start, "child")
+	b.Branch("child", func(_ context.Context, s *tally) (graph.Command, error) {
+		if s.N.Get() == steps {
+			return graph.Goto(graph.End), nil
+		}
+		return graph.Goto("child"), nil
+	}, "child", graph.End)
+	g, err := b.Compile(graph.Config{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []Mode{Segments, Nodes} {
+		t.Run(string(mode), func(t *testing.T) {
+			runs, e := onEnvironment(t, g.Untyped(), WorkerConfig{Store: store}, ClientConfig{Mode: mode})
+			res, err := runs.Invoke(t.Context(), json.RawMessage(`{}`), graph.RunOptions{Thread: string(mode)})
+			if err != nil || res.Status != graph.Done || res.Steps != steps || e.moves != 1 {
+				t.Errorf("the run ended %q after %d steps and %d moves with %v, want done after %d and 1", res.Status, res.Steps, e.moves, err, steps)
+			}
+		})
+	}
+}
+
 // What travels has the same size whatever the state.
 func TestNodes_HistoryHasNoState(t *testing.T) {
 	sizes := map[int]int{}

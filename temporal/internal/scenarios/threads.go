@@ -208,6 +208,54 @@ var threads = map[string]func(s *scene){
 		s.calls("a1", 1)
 		s.calls("a2", 1)
 	},
+	"fork and edit in a child": func(s *scene) {
+		b := graph.New[World]("inner")
+		b.Node("in1", s.logs("in1"))
+		b.Node("q", s.asks("q"))
+		b.Node("in2", s.logs("in2"))
+		for from, to := range map[string]string{graph.Start: "in1", "in1": "q", "q": "in2", "in2": graph.End} {
+			b.Edge(from, to)
+		}
+		inner, err := b.Compile(graph.Config{Store: s.cfg.Store})
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.b.Node("before", s.logs("before"))
+		s.b.Node("child", graph.Subgraph(inner, func(*World) (World, error) { return World{}, nil }, func(w, end *World) error {
+			w.Log.Append(end.Log.Slice()...)
+			return nil
+		}).With(graph.Policy{Child: true}))
+		s.b.Node("after", s.logs("after"))
+		s.edges(graph.Start+" before", "before child", "child after", "after "+graph.End)
+		s.compile()
+		res := s.invoke(graph.Interrupted)
+		inside := on()
+		inside.Namespace = res.Interrupts[0].Namespace
+		if _, err := inner.Untyped().Patch(s.Context(), json.RawMessage(`{"log":["hand"]}`), inside); err != nil {
+			s.Fatal(err)
+		}
+		s.logged(s.resume(graph.Answer(s.question(res, "q"), "1"), graph.Done), "before in1 hand q=1 in2 after")
+		for c, err := range graph.History(s.Context(), s.cfg.Store, checkpoint.Key{Thread: thread, Namespace: inside.Namespace}, checkpoint.Query{}) {
+			if err != nil {
+				s.Fatal(err)
+			}
+			if strings.Join(c.Nodes(), "") == "in1" {
+				inside.At = c.Checkpoint
+			}
+		}
+		res = s.ended(graph.Interrupted)(s.runs.Resume(s.Context(), graph.Answers{}, inside))
+		s.logged(s.resume(graph.Answer(s.question(res, "q"), "2"), graph.Done), "before in1 q=2 in2 after")
+		s.calls("before", 1)
+		s.calls("in1", 1)
+		s.calls("in2", 2)
+		s.calls("after", 2)
+
+		back := on()
+		back.At = 1
+		res = s.ended(graph.Interrupted)(s.runs.Resume(s.Context(), graph.Answers{}, back))
+		s.logged(s.resume(graph.Answer(s.question(res, "q"), "3"), graph.Done), "before in1 q=3 in2 after")
+		s.calls("in1", 2)
+	},
 	"cancel of a child": func(s *scene) {
 		running := make(chan struct{})
 		b := graph.New[World]("inner")
