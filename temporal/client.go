@@ -176,7 +176,7 @@ type server struct {
 const mostTries = 20
 
 func (s *server) run(ctx context.Context, in turnInput, j job) (*end, error) {
-	id := workflowID(in.Graph, in.Thread)
+	id, accepted := workflowID(in.Graph, in.Thread), false
 	for try, offers := 1, 1; ; try++ {
 		start := s.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
 			ID: id, TaskQueue: cmp.Or(s.cfg.Queue, DefaultQueue),
@@ -190,6 +190,7 @@ func (s *server) run(ctx context.Context, in turnInput, j job) (*end, error) {
 		})
 		var e *end
 		if err == nil {
+			accepted = true
 			err = h.Get(ctx, &e)
 		}
 		switch {
@@ -203,14 +204,20 @@ func (s *server) run(ctx context.Context, in turnInput, j job) (*end, error) {
 		default:
 			offers++
 		}
-		if e, err := s.result(ctx, id, j.Step.Run); err == nil {
+		switch e, err := s.result(ctx, id, j.Step.Run); {
+		case err == nil:
 			return e, nil // it has run, and the reply was lost
+		case accepted && errors.Is(err, errStopped):
+			return nil, fmt.Errorf("%w: workflow %q: %w", ErrEnded, id, err)
 		}
 		if err := backOff(ctx, try); err != nil {
 			return nil, err
 		}
 	}
 }
+
+// errStopped is the error of a workflow that was terminated, has timed out, or has failed.
+var errStopped = errors.New("it was stopped from outside, or has failed")
 
 // backOff waits before a call is made again.
 func backOff(ctx context.Context, try int) error {
@@ -277,8 +284,11 @@ func (s *server) result(ctx context.Context, id, run string) (*end, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+	switch d.GetWorkflowExecutionInfo().GetStatus() {
+	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		return nil, ErrEnded
+	case enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT, enums.WORKFLOW_EXECUTION_STATUS_FAILED:
+		return nil, errStopped
 	}
 	var e *end
 	if err := s.client.GetWorkflow(ctx, id, "").Get(ctx, &e); err != nil {

@@ -108,9 +108,19 @@ func (t *turn) checkAwait(run string) error {
 	return nil
 }
 
+// awaitCancelled is the change by which a caller waits for the end of a run whose workflow is
+// cancelled.
+const awaitCancelled = "await a cancelled run"
+
 // await waits until a run has ended, or the turn moves.
 func (t *turn) await(ctx workflow.Context, run string) (*end, error) {
-	if err := workflow.Await(ctx, func() bool { return t.moving || t.ends[run] != nil }); err != nil {
+	ended := func() bool { return t.moving || t.ends[run] != nil }
+	err := workflow.Await(ctx, ended)
+	if sdk.IsCanceledError(err) && workflow.GetVersion(ctx, awaitCancelled, workflow.DefaultVersion, 1) == 1 {
+		rest, _ := workflow.NewDisconnectedContext(ctx) // the run that is cancelled still has to end
+		err = workflow.Await(rest, ended)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if e := t.ends[run]; e != nil {

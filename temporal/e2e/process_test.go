@@ -61,6 +61,15 @@ func writing(store checkpoint.Store, file, queue string) (*graph.Graph[ledger], 
 	return b.Compile(graph.Config{Store: store})
 }
 
+// nesting returns a graph whose only node runs one of writing, as a child.
+func nesting(store checkpoint.Store, inner *graph.Graph[ledger]) (*graph.Graph[ledger], error) {
+	b := graph.New[ledger]("nest-" + inner.Untyped().Name())
+	b.Node("child", graph.Inline(inner).With(graph.Policy{Child: true}))
+	b.Edge(graph.Start, "child")
+	b.Edge("child", graph.End)
+	return b.Compile(graph.Config{Store: store})
+}
+
 // The environment of a worker process.
 const (
 	workerAddress = "WEFT_WORKER_ADDRESS"
@@ -102,7 +111,11 @@ func work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := temporal.NewWorker(c, temporal.WorkerConfig{Graphs: []graph.Untyped{g.Untyped()}, Store: store, Queue: queue, Options: worker.Options{Identity: fmt.Sprint(os.Getpid())}})
+	nest, err := nesting(store, g)
+	if err != nil {
+		return err
+	}
+	w, err := temporal.NewWorker(c, temporal.WorkerConfig{Graphs: []graph.Untyped{g.Untyped(), nest.Untyped()}, Store: store, Queue: queue, Options: worker.Options{Identity: fmt.Sprint(os.Getpid())}})
 	if err != nil {
 		return err
 	}
