@@ -60,6 +60,11 @@ type WorkerConfig struct {
 	Logger *slog.Logger
 }
 
+// stickyTime is how long a workflow waits for the worker that has it in memory, before any other
+// replays it. Where a worker has died it comes after ClientConfig.Heartbeat, and both together must
+// stay below 2 seconds.
+const stickyTime = 200 * time.Millisecond
+
 // Worker runs turns and activities of a task queue. It is made by NewWorker.
 type Worker struct {
 	worker worker.Worker
@@ -80,7 +85,7 @@ func NewWorker(c client.Client, cfg WorkerConfig) (*Worker, error) {
 	}
 	o := cfg.Options
 	if o.StickyScheduleToStartTimeout == 0 {
-		o.StickyScheduleToStartTimeout = time.Second // it is added to each recovery of a workflow
+		o.StickyScheduleToStartTimeout = stickyTime
 	}
 	o.WorkerStopTimeout = cmp.Or(cfg.StopTimeout, 30*time.Second)
 	w := &Worker{worker: worker.New(c, cmp.Or(cfg.Queue, DefaultQueue), o)}
