@@ -1,0 +1,167 @@
+package wake_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/wake"
+)
+
+var errDied = errors.New("the process has died")
+
+// life is that of a process: it ends at a write, before or after that is done.
+type life struct {
+	mu     sync.Mutex
+	left   int // writes until then; negative: it does not end
+	done   bool
+	ended  bool
+	writes int
+}
+
+func (l *life) write(do func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return errDied
+	}
+	l.writes++
+	if l.left--; l.left != 0 {
+		return do()
+	}
+	l.ended = true
+	if l.done {
+		_ = do()
+	}
+	return errDied
+}
+
+// mortalStore is the store as a process sees it.
+type mortalStore struct {
+	*checkpoint.Memory
+	life *life
+}
+
+func (s mortalStore) Commit(ctx context.Context, c checkpoint.Commit) error {
+	return s.life.write(func() error { return s.Memory.Commit(ctx, c) })
+}
+
+func (s mortalStore) Put(ctx context.Context, p checkpoint.Pending) error {
+	return s.life.write(func() error { return s.Memory.Put(ctx, p) })
+}
+
+func (s mortalStore) Acquire(ctx context.Context, q checkpoint.LeaseRequest) (got checkpoint.Lease, err error) {
+	err = s.life.write(func() error { got, err = s.Memory.Acquire(ctx, q); return err })
+	return got, err
+}
+
+func (s mortalStore) Release(ctx context.Context, thread, fence string) error {
+	return s.life.write(func() error { return s.Memory.Release(ctx, thread, fence) })
+}
+
+// mortalDocuments are the documents as a process sees them.
+type mortalDocuments struct {
+	document.Store
+	life *life
+}
+
+func (s mortalDocuments) Set(ctx context.Context, p document.Place, c document.Change) (d document.Doc, err error) {
+	err = s.life.write(func() error { d, err = s.Store.Set(ctx, p, c); return err })
+	return d, err
+}
+
+func (s mortalDocuments) Batch(ctx context.Context, p document.Place, c []document.Change) (d []document.Doc, err error) {
+	err = s.life.write(func() error { d, err = s.Store.Batch(ctx, p, c); return err })
+	return d, err
+}
+
+// A process dies at each of its writes, before and after it is done: while a thread pauses, and
+// while it is woken. Another process wakes the thread all the same, once.
+func TestWake_SurvivesDeathAtEachWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for n := 1; ; n++ {
+			var whole bool
+			for _, done := range []bool{false, true} {
+				whole = diesAt(t, n, done)
+			}
+			if whole {
+				if n < 10 {
+					t.Errorf("the process made only %d writes", n-1)
+				}
+				return
+			}
+		}
+	})
+}
+
+// diesAt lets a process die at its write n. It returns true if the process makes fewer.
+func diesAt(t *testing.T, n int, done bool) (whole bool) {
+	store, docs, woke := new(checkpoint.Memory), new(document.Map), 0
+	process := func(l *life) (*graph.Graph[log], wake.Config) {
+		seen, timers := mortalStore{store, l}, wake.Over(mortalDocuments{docs, l})
+		b := graph.New[log]("waits")
+		b.Node("a", graph.Func(func(ctx context.Context, s *log) error {
+			if err := graph.Sleep(ctx, "", time.Hour); err != nil {
+				return err
+			}
+			s.Log.Append("woke")
+			woke++
+			return nil
+		}))
+		b.Edge(graph.Start, "a")
+		b.Edge("a", graph.End)
+		g, err := b.Compile(graph.Config{Store: seen, Timers: timers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g, wake.Config{Store: seen, Timers: timers, Resume: wake.Graphs(g.Untyped()), Log: slog.New(slog.DiscardHandler)}
+	}
+	first := &life{left: n, done: done}
+	g, config := process(first)
+	run := graph.RunOptions{Thread: "t1", Lease: checkpoint.HoldOptions{TTL: 1500 * time.Millisecond, ID: checkpoint.NewFence()}}
+	_, _ = g.Invoke(t.Context(), log{}, run)
+	time.Sleep(time.Hour)
+	if !first.ended {
+		_, _ = wake.Once(t.Context(), config)
+	}
+	time.Sleep(time.Minute) // leases of the dead run out
+
+	g, config = process(&life{left: -1})
+	run.Lease.ID = ""
+	var err error
+	switch info, unknown := graph.Inspect(t.Context(), store, checkpoint.Key{Thread: "t1"}); {
+	case unknown != nil: // the process died before it stored the input
+		_, err = g.Invoke(t.Context(), log{}, run)
+	case info.Status == graph.Pending: // it died before it stored the pause
+		_, err = g.Resume(t.Context(), graph.Answers{}, run)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("death at write %d, done %t", n, done)
+	for range 4 {
+		time.Sleep(time.Hour)
+		if _, err := wake.Once(t.Context(), config); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s, info, err := g.Thread("t1").State(t.Context(), 0)
+	if err != nil || info.Status != graph.Done || s.Log.Len() != 1 {
+		t.Errorf("%s: the thread is %s with %v, %v", name, info.Status, s.Log.Slice(), err)
+	}
+	if left, err := config.Timers.List(t.Context(), 10); err != nil || len(left) > 0 {
+		t.Errorf("%s: timers are left: %v, %v", name, left, err)
+	}
+	if woke > 2 { // the node runs again only where its result was not stored
+		t.Errorf("%s: the node went on %d times", name, woke)
+	}
+	return !first.ended
+}
