@@ -127,6 +127,10 @@ func callsOf(t testing.TB, n *storetest.Network, s *postgres.Store) []storetest.
 		calls = storetest.Calls(t, s, docs, mem,
 			storetest.Call{Name: "Documents", Do: func(ctx context.Context) error { _, err := s.Documents(ctx); return err }},
 			storetest.Call{Name: "Memory", Do: func(ctx context.Context) error { _, err := s.Memory(ctx); return err }},
+			storetest.Call{Name: "Vectors", Do: func(ctx context.Context) error {
+				_, err := s.Vectors(ctx, postgres.VectorConfig{Dims: 3})
+				return err
+			}},
 			storetest.Call{Name: "Bus", Do: func(ctx context.Context) error { _, err := s.Bus(ctx, 0); return err }})
 		calls = append(calls, storetest.BusCalls(bus)...)
 		return nil

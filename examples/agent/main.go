@@ -81,6 +81,7 @@ func talk(ctx context.Context, g *graph.Graph[react.State], thread, said string,
 	events := g.Stream(ctx, react.Input(said), o)
 	for {
 		var end graph.Event
+		spoke := false // a model that calls a tool may not speak
 		for ev, err := range events {
 			if err != nil {
 				return err
@@ -89,8 +90,10 @@ func talk(ctx context.Context, g *graph.Graph[react.State], thread, said string,
 				end = ev
 			}
 			fmt.Fprint(out, ev.Token.Delta) // word by word
-			if ev.Token.Final {
+			spoke = spoke || ev.Token.Delta != ""
+			if ev.Token.Final && spoke {
 				fmt.Fprintln(out)
+				spoke = false
 			}
 		}
 		if end.Status != graph.Interrupted {

@@ -211,7 +211,7 @@ func Bounded(t *testing.T, n *Network, way Way, retryFor time.Duration, ready fu
 // answered reports whether err is nil or an error that a server may return.
 func answered(err error) bool {
 	for _, kind := range []error{checkpoint.ErrConflict, checkpoint.ErrNotFound, checkpoint.ErrFenced, checkpoint.ErrOwned,
-		document.ErrConflict, document.ErrNotFound, memory.ErrNotFound} {
+		document.ErrConflict, document.ErrNotFound, memory.ErrNotFound, memory.ErrNoVectors} {
 		if errors.Is(err, kind) {
 			return true
 		}

@@ -37,7 +37,7 @@ text: nothing → "long golang"
 
 the way there:
   2  turn 1, step 1: weigh
-       weigh → long
+       weigh → long: state.score > 3
   3  turn 1, step 2: long
 `)
 	back := p.must(0, "diff", "t", "3", "1").stdout

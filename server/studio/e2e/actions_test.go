@@ -154,5 +154,5 @@ func TestCommands_DoWhatTheActionsDo(t *testing.T) {
 	s.shell(t, command("Delete"))
 	b.allow("404")
 	b.do(chromedp.Reload())
-	b.sees("no checkpoint")
+	b.sees("Thread with ID " + thread + " not found")
 }

@@ -132,6 +132,7 @@ func TestRecords_AreMadeAndRemoved(t *testing.T) {
 	b.press("Create the cron")
 	b.press("Turn off")
 	b.press("Turn on")
+	b.sees("Turn off") // on the page that follows
 	b.do(chromedp.SendKeys(`//td//input[@name="schedule"]`, "7 7 7 7 *"))
 	b.press("Delete")
 	b.sees("No run is scheduled")
