@@ -20,11 +20,10 @@ var errDied = errors.New("the process has died")
 
 // life is that of a process: it ends at a write, before or after that is done.
 type life struct {
-	mu     sync.Mutex
-	left   int // writes until then; negative: it does not end
-	done   bool
-	ended  bool
-	writes int
+	mu    sync.Mutex
+	left  int // writes until then; negative: it does not end
+	done  bool
+	ended bool
 }
 
 func (l *life) write(do func() error) error {
@@ -33,7 +32,6 @@ func (l *life) write(do func() error) error {
 	if l.ended {
 		return errDied
 	}
-	l.writes++
 	if l.left--; l.left != 0 {
 		return do()
 	}

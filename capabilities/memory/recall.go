@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	longterm "github.com/weftrun/weft/checkpoint/memory"
 )
@@ -49,7 +48,7 @@ func (e *Engine) Recall(ctx context.Context, user, query string, limit int) ([]R
 
 // byWords searches for each word separately. A rare word counts more.
 func (e *Engine) byWords(ctx context.Context, ns []string, query string, best *ranking) error {
-	for _, word := range asked(query) {
+	for _, word := range longterm.LongestWords(query, maxAsked) {
 		page, err := e.cfg.Store.Search(ctx, longterm.Query{Prefix: ns, Where: facts, Text: word, Limit: longterm.MaxLimit})
 		if err != nil {
 			return err
@@ -59,19 +58,6 @@ func (e *Engine) byWords(ctx context.Context, ns []string, query string, best *r
 		}
 	}
 	return nil
-}
-
-// asked returns the words of a query, each once, and the longest first if there are too many.
-func asked(query string) []string {
-	words := longterm.Words(query)
-	slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(utf8.RuneCountInString(b), utf8.RuneCountInString(a)) })
-	var list []string
-	for _, w := range words {
-		if len(list) < maxAsked && !slices.Contains(list, w) {
-			list = append(list, w)
-		}
-	}
-	return list
 }
 
 // byMeaning adds facts that are similar to the query. Similarity counts more than words.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/weftrun/weft/checkpoint/memory"
 )
@@ -117,7 +116,7 @@ func note(found map[memory.Position]memory.Item, i memory.Item) memory.Position 
 func (q Query) byWords(ctx context.Context, s memory.Store, found map[memory.Position]memory.Item) ([]memory.Position, error) {
 	score := map[memory.Position]float64{}
 	var list []memory.Position
-	for _, word := range distinct(q.Text) {
+	for _, word := range memory.LongestWords(q.Text, maxWords) {
 		page, err := s.Search(ctx, memory.Query{Prefix: q.Prefix, Where: q.Where, Text: word, Limit: memory.MaxLimit})
 		if err != nil {
 			return nil, err
@@ -134,19 +133,6 @@ func (q Query) byWords(ctx context.Context, s memory.Store, found map[memory.Pos
 		return cmp.Or(cmp.Compare(score[b], score[a]), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Key, b.Key))
 	})
 	return list[:min(len(list), depth*q.Limit)], nil
-}
-
-// distinct returns the words of a question, each once, and the longest ones if there are too many.
-func distinct(text string) []string {
-	words := memory.Words(text)
-	slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(utf8.RuneCountInString(b), utf8.RuneCountInString(a)) })
-	var list []string
-	for _, w := range words {
-		if len(list) < maxWords && !slices.Contains(list, w) {
-			list = append(list, w)
-		}
-	}
-	return list
 }
 
 func (q Query) byMeaning(ctx context.Context, s memory.Store, found map[memory.Position]memory.Item) (list []memory.Position, err error) {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -115,3 +116,15 @@ func Facts(value []byte) []byte {
 // isPlain reports whether JSON written by Marshal has no zero byte in a string. It may return false
 // for JSON without one.
 func isPlain(data []byte) bool { return !strings.Contains(string(data), `\u0000`) }
+
+// LongestWords returns the words of a text, each once, the longest first, and at most so many.
+func LongestWords(text string, most int) (list []string) {
+	words := Words(text)
+	slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(utf8.RuneCountInString(b), utf8.RuneCountInString(a)) })
+	for _, w := range words {
+		if len(list) < most && !slices.Contains(list, w) {
+			list = append(list, w)
+		}
+	}
+	return list
+}

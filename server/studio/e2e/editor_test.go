@@ -99,7 +99,7 @@ func TestEditor_ShowsMistakesAndSaves(t *testing.T) {
 	}
 	s.open(t, "/studio/threads/"+thread).sees("Hi Bob")
 
-	// A file that has changed meanwhile is told, and the work stays.
+	// A file that has changed meanwhile is a conflict, and the work stays.
 	b.types(flow + "# mine\n")
 	if err := os.WriteFile(filepath.Join(s.dir, "hello.yaml"), []byte(flow+"# theirs\n"), 0o644); err != nil {
 		t.Fatal(err)
