@@ -64,9 +64,10 @@ type Client struct {
 // port is what a Client needs of Temporal.
 type port interface {
 	// run has a job carried out and returns how it ended; the workflow is begun if there is none.
-	run(ctx context.Context, in turnInput, j job) (*end, error)
-	// await waits for the end of a run that moved.
-	await(ctx context.Context, id, run string) (*end, error)
+	// It calls accepted when the workflow has the job.
+	run(ctx context.Context, in turnInput, j job, accepted func()) (*end, error)
+	// await waits for the end of a run that moved. It calls accepted when the workflow knows the run.
+	await(ctx context.Context, id, run string, accepted func()) (*end, error)
 	signal(ctx context.Context, id, name string, q StopRequest) error
 }
 
@@ -150,7 +151,8 @@ func (c *Client) edited(ctx context.Context, e graph.UntypedEdit, a graph.Answer
 
 // begin returns a run that has not begun. A nil input goes on with the thread.
 func (c *Client) begin(ctx context.Context, input json.RawMessage, a graph.Answers, o graph.RunOptions) *run {
-	r := &run{client: c, id: cmp.Or(o.ID, newRun()), ctx: ctx, o: o, finished: make(chan struct{})}
+	r := &run{client: c, id: cmp.Or(o.ID, newRun()), ctx: ctx, o: o, finished: make(chan struct{}),
+		accepted: make(chan struct{}), asked: make(chan struct{}, 1)}
 	r.request = graph.PlanRequest{Thread: o.Thread, Run: r.id, Input: input, Answers: a, Namespace: o.Namespace, At: o.At, If: o.If,
 		OnOpenQuestions: o.OnOpenQuestions, MaxSteps: o.MaxSteps, By: o.By, Via: o.Via, Lease: o.Lease,
 		Options: graph.StepOptions{InterruptBefore: o.InterruptBefore, InterruptAfter: o.InterruptAfter, Metadata: o.Metadata, Settings: o.Settings}}
@@ -175,8 +177,8 @@ type server struct {
 // mostTries is how often a run is offered to a workflow that ends in this moment.
 const mostTries = 20
 
-func (s *server) run(ctx context.Context, in turnInput, j job) (*end, error) {
-	id, accepted := workflowID(in.Graph, in.Thread), false
+func (s *server) run(ctx context.Context, in turnInput, j job, accepted func()) (*end, error) {
+	id, known := workflowID(in.Graph, in.Thread), false
 	for try, offers := 1, 1; ; try++ {
 		start := s.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
 			ID: id, TaskQueue: cmp.Or(s.cfg.Queue, DefaultQueue),
@@ -190,7 +192,8 @@ func (s *server) run(ctx context.Context, in turnInput, j job) (*end, error) {
 		})
 		var e *end
 		if err == nil {
-			accepted = true
+			known = true
+			accepted()
 			err = h.Get(ctx, &e)
 		}
 		switch {
@@ -207,7 +210,7 @@ func (s *server) run(ctx context.Context, in turnInput, j job) (*end, error) {
 		switch e, err := s.result(ctx, id, j.Step.Run); {
 		case err == nil:
 			return e, nil // it has run, and the reply was lost
-		case accepted && errors.Is(err, errStopped):
+		case known && errors.Is(err, errStopped):
 			return nil, fmt.Errorf("%w: workflow %q: %w", ErrEnded, id, err)
 		}
 		if err := backOff(ctx, try); err != nil {
@@ -251,12 +254,13 @@ func ends(err error) bool {
 		errors.As(err, &app) && app.Type() == "AcceptedUpdateCompletedWorkflow"
 }
 
-func (s *server) await(ctx context.Context, id, run string) (*end, error) {
+func (s *server) await(ctx context.Context, id, run string, accepted func()) (*end, error) {
 	for try := 1; ; try++ {
 		h, err := s.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: id, UpdateName: awaitUpdate,
 			WaitForStage: client.WorkflowUpdateStageAccepted, Args: []any{run}})
 		var e *end
 		if err == nil {
+			accepted()
 			err = h.Get(ctx, &e)
 		}
 		switch {

@@ -57,7 +57,7 @@ func (e *environment) current() *testsuite.TestWorkflowEnvironment {
 	return e.now
 }
 
-func (e *environment) run(ctx context.Context, in turnInput, j job) (*end, error) {
+func (e *environment) run(ctx context.Context, in turnInput, j job, accepted func()) (*end, error) {
 	for first := true; ; first = false {
 		env := e.suite.NewTestWorkflowEnvironment()
 		env.SetTestTimeout(time.Minute)
@@ -72,7 +72,7 @@ func (e *environment) run(ctx context.Context, in turnInput, j job) (*end, error
 			env.RegisterDelayedCallback(func() {
 				env.UpdateWorkflow(runUpdate, j.Step.Run, &testsuite.TestUpdateCallback{
 					OnReject: func(err error) { failed = err },
-					OnAccept: func() {},
+					OnAccept: accepted,
 					OnComplete: func(v any, err error) {
 						if failed = err; err == nil {
 							ended = v.(*end)
@@ -112,7 +112,7 @@ func (e *environment) run(ctx context.Context, in turnInput, j job) (*end, error
 	}
 }
 
-func (e *environment) await(context.Context, string, string) (*end, error) {
+func (e *environment) await(context.Context, string, string, func()) (*end, error) {
 	return nil, errors.New("run has waited")
 }
 

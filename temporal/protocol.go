@@ -109,10 +109,12 @@ type turnInput struct {
 	Search    bool          `json:"search,omitempty"` // set search attributes
 	By        string        `json:"owner,omitempty"`
 
-	// What goes on after ContinueAsNew: the run under way, the last one, and those that follow.
-	Now  *job  `json:"now,omitempty"`
-	Last *end  `json:"last,omitempty"`
-	Next []job `json:"next,omitempty"`
+	// What goes on after ContinueAsNew: the run under way and what it is asked for, the last one,
+	// and those that follow.
+	Now  *job       `json:"now,omitempty"`
+	Stop *stopReply `json:"stop,omitempty"`
+	Last *end       `json:"last,omitempty"`
+	Next []job      `json:"next,omitempty"`
 }
 
 // workflowID returns the id of the workflow of a thread.

@@ -26,10 +26,19 @@ type run struct {
 
 	once     sync.Once
 	from     uint64        // the position in the log before the run
+	accept   sync.Once     // closes accepted
+	accepted chan struct{} // closed when the workflow has the run
+	asked    chan struct{} // has an element when asks is not empty
 	finished chan struct{} // closed when res and err are set
 	res      graph.Result[json.RawMessage]
 	err      error
+
+	mu   sync.Mutex
+	asks []ask // not yet passed on
 }
+
+// ask is a request to stop.
+type ask struct{ signal, reason string }
 
 var _ graph.Remote[json.RawMessage] = (*run)(nil)
 
@@ -57,6 +66,9 @@ func (r *run) start() *graph.Handle[json.RawMessage] {
 func (r *run) begin() {
 	defer close(r.finished)
 	r.res, r.err = r.carry()
+	if cause := context.Cause(r.ctx); r.err != nil && cause != nil && !errors.Is(r.err, cause) {
+		r.err = errors.Join(r.err, cause)
+	}
 	r.res.Run = r.id
 	if r.err != nil {
 		r.res.Status = graph.Failed
@@ -67,7 +79,7 @@ func (r *run) begin() {
 func (r *run) carry() (graph.Result[json.RawMessage], error) {
 	c := r.client
 	if c.rejoin {
-		e, err := r.await(func(ctx context.Context) (*end, error) { return c.await(ctx, workflowID(c.Name(), r.o.Thread), r.id) })
+		e, err := r.await(r.rejoin)
 		if !errors.Is(err, ErrEnded) {
 			return r.ended(e, err)
 		}
@@ -93,6 +105,9 @@ func (r *run) carry() (graph.Result[json.RawMessage], error) {
 	if err == nil && p.Status == graph.Pending && options != nil {
 		err = options.store(r.ctx, c.cfg.Documents, r.o.Thread)
 	}
+	if err == nil {
+		err = context.Cause(r.ctx)
+	}
 	over := err != nil || p.Status != graph.Pending
 	if w != nil {
 		if over {
@@ -109,7 +124,9 @@ func (r *run) carry() (graph.Result[json.RawMessage], error) {
 	}
 	j := job{Step: refOf(p.ID), Turn: p.Turn, Durability: r.o.Durability}
 	j.Step.Options = options != nil
-	return r.ended(r.await(func(ctx context.Context) (*end, error) { return c.run(ctx, c.input(r.o.Thread, r.o.By), j) }))
+	return r.ended(r.await(func(ctx context.Context) (*end, error) {
+		return c.run(ctx, c.input(r.o.Thread, r.o.By), j, r.accepts)
+	}))
 }
 
 // makeEdit commits the edit with which the run begins.
@@ -132,11 +149,7 @@ func (r *run) ended(e *end, err error) (graph.Result[json.RawMessage], error) {
 		return res, nil
 	}
 	at, _ := graph.Inspect(context.WithoutCancel(r.ctx), c.cfg.Store, checkpoint.Key{Thread: r.o.Thread}) // without it, the cut text stays
-	err = e.Failure.error(c.Name(), r.o.Thread, at.Failures)
-	if cause := context.Cause(r.ctx); cause != nil {
-		err = errors.Join(err, cause)
-	}
-	return res, err
+	return res, e.Failure.error(c.Name(), r.o.Thread, at.Failures)
 }
 
 // release releases the lease of a run that has ended before a workflow had it.
@@ -146,25 +159,31 @@ func (r *run) release(id graph.StepID) error {
 	return r.client.Release(ctx, id)
 }
 
+// rejoin waits for the end of a run that the workflow has.
+func (r *run) rejoin(ctx context.Context) (*end, error) {
+	return r.client.await(ctx, workflowID(r.client.Name(), r.o.Thread), r.id, r.accepts)
+}
+
+// accepts notes that the workflow has the run.
+func (r *run) accepts() { r.accept.Do(func() { close(r.accepted) }) }
+
 // await waits for the end of the run, and asks it to stop when the caller wants that. begin waits
 // for it first.
 func (r *run) await(begin func(ctx context.Context) (*end, error)) (*end, error) {
-	c := r.client
 	waits, cancel := context.WithCancelCause(context.WithoutCancel(r.ctx))
 	defer cancel(nil)
 	defer r.passStops(cancel)()
 	e, err := begin(waits)
 	for err == nil && e.Moved {
-		e, err = c.await(waits, workflowID(c.Name(), r.o.Thread), r.id)
-	}
-	if err != nil && r.ctx.Err() != nil {
-		err = errors.Join(err, context.Cause(r.ctx))
+		e, err = r.rejoin(waits)
 	}
 	return e, err
 }
 
-// passStops passes on the end of the caller's context, and a Drain, until the function that it
-// returns is called. If the run does not end in time, or the caller leaves it, giveUp ends the wait.
+// passStops passes on the end of the caller's context, and each request to stop, once the workflow
+// has the run: before, a signal would reach a run that it does not know. It does so until the
+// function that it returns is called. If the run does not end in time, or the caller leaves it,
+// giveUp ends the wait.
 func (r *run) passStops(giveUp context.CancelCauseFunc) (stop func()) {
 	left, done := make(chan struct{}), make(chan struct{})
 	var ticks <-chan time.Time
@@ -175,25 +194,30 @@ func (r *run) passStops(giveUp context.CancelCauseFunc) (stop func()) {
 	}
 	go func() {
 		defer close(done)
-		ended := r.ctx.Done()
+		ended, accepted := r.ctx.Done(), r.accepted
+		var asked <-chan struct{}
 		var late <-chan time.Time
 		for {
 			select {
 			case <-left:
 				return
+			case <-accepted:
+				accepted, asked = nil, r.asked
+			case <-asked:
+				r.passOn()
 			case <-ended:
 				if ended = nil; errors.Is(context.Cause(r.ctx), graph.ErrDetached) {
 					giveUp(context.Cause(r.ctx))
 					continue
 				}
-				_ = r.signal(CancelSignal, context.Cause(r.ctx).Error()) // if it fails, the wait ends
+				r.ask(CancelSignal, context.Cause(r.ctx).Error())
 				late = time.After(stopTime)
 			case <-late:
 				giveUp(fmt.Errorf("%w: the run did not stop within %v", context.Cause(r.ctx), stopTime))
 			case <-ticks:
 				if reason, ok := r.o.Drain.Requested(); ok {
 					ticks = nil
-					_ = r.signal(DrainSignal, reason) // the caller waits for the end of the run then
+					r.ask(DrainSignal, reason)
 				}
 			}
 		}
@@ -208,11 +232,29 @@ func (r *run) passStops(giveUp context.CancelCauseFunc) (stop func()) {
 	}
 }
 
-// signal asks the run to stop.
-func (r *run) signal(name, reason string) error {
+// ask asks the run to stop, by a signal of the workflow.
+func (r *run) ask(signal, reason string) {
+	r.mu.Lock()
+	r.asks = append(r.asks, ask{signal, reason})
+	r.mu.Unlock()
+	select {
+	case r.asked <- struct{}{}:
+	default:
+	}
+}
+
+// passOn sends the signals that ask the run to stop. One that fails has no run to stop, or leaves
+// the caller waiting until stopTime is over.
+func (r *run) passOn() {
+	r.mu.Lock()
+	asks := r.asks
+	r.asks = nil
+	r.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), stopTime)
 	defer cancel()
-	return r.client.signal(ctx, workflowID(r.client.Name(), r.o.Thread), name, StopRequest{Run: r.id, Reason: reason})
+	for _, a := range asks {
+		_ = r.client.signal(ctx, workflowID(r.client.Name(), r.o.Thread), a.signal, StopRequest{Run: r.id, Reason: a.reason})
+	}
 }
 
 // result reads from the store what an end refers to.
@@ -253,12 +295,12 @@ func (r *run) Drain(reason string) {
 	if reason == "" {
 		reason = "a drain was requested"
 	}
-	_ = r.signal(DrainSignal, reason) // a run that has ended has nothing to drain
+	r.ask(DrainSignal, reason)
 }
 
 // Cancel implements graph.Remote.
 func (r *run) Cancel(cause error) {
-	_ = r.signal(CancelSignal, cause.Error()) // a run that has ended has nothing to cancel
+	r.ask(CancelSignal, cause.Error())
 }
 
 // Join implements graph.Remote. Events before the call are those of the run alone, where it was

@@ -43,6 +43,9 @@ func turnWorkflow(ctx workflow.Context, in turnInput) (*end, error) {
 	if t.last != nil {
 		t.ends[t.last.Run] = t.last
 	}
+	if in.Stop != nil {
+		t.stop = *in.Stop
+	}
 	if err := t.serve(ctx); err != nil {
 		return nil, err
 	}
@@ -87,7 +90,10 @@ func (t *turn) again(ctx workflow.Context) error {
 		return err
 	}
 	in := t.in
-	in.Now, in.Last, in.Next = t.now, t.last, t.jobs
+	in.Now, in.Stop, in.Last, in.Next = t.now, nil, t.last, t.jobs
+	if t.now != nil && (t.stop.Kind == stopDrain || t.stop.Kind == stopCancel) {
+		in.Stop = &t.stop
+	}
 	return workflow.NewContinueAsNewError(ctx, TurnWorkflow, in)
 }
 

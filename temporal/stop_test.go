@@ -1,0 +1,174 @@
+package temporal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
+)
+
+// slowPort is a port whose workflow has a job when taken is called, and ends it at a signal.
+type slowPort struct {
+	begun   chan struct{} // closed when the job is on its way
+	take    chan struct{} // closed to have the workflow take the job
+	stopped chan struct{} // closed at the first signal
+
+	mu      sync.Mutex
+	signals []string
+}
+
+func newSlowPort() *slowPort {
+	return &slowPort{begun: make(chan struct{}), take: make(chan struct{}), stopped: make(chan struct{})}
+}
+
+func (p *slowPort) run(ctx context.Context, _ turnInput, j job, accepted func()) (*end, error) {
+	close(p.begun)
+	<-p.take
+	accepted()
+	select {
+	case <-p.stopped:
+		return &end{Run: j.Step.Run, Status: graph.Failed, Failure: &failure{Message: "it was cancelled", Codes: []string{"cancelled"}}}, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (p *slowPort) await(context.Context, string, string, func()) (*end, error) {
+	return nil, errors.New("the port must not be asked to wait")
+}
+
+func (p *slowPort) signal(_ context.Context, _, name string, q StopRequest) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.signals = append(p.signals, name+": "+q.Reason)
+	if len(p.signals) == 1 {
+		close(p.stopped)
+	}
+	return nil
+}
+
+func (p *slowPort) sent() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.signals)
+}
+
+// A signal to a workflow that does not have the run yet would be lost, and the run would go on.
+func TestStop_WaitsUntilTheWorkflowHasTheRun(t *testing.T) {
+	errEnough := errors.New("enough")
+	for name, stop := range map[string]func(*graph.Handle[json.RawMessage], context.CancelCauseFunc){
+		"context": func(_ *graph.Handle[json.RawMessage], cancel context.CancelCauseFunc) { cancel(errEnough) },
+		"Cancel":  func(h *graph.Handle[json.RawMessage], _ context.CancelCauseFunc) { h.Cancel(errEnough) },
+		"Drain":   func(h *graph.Handle[json.RawMessage], _ context.CancelCauseFunc) { h.Drain("enough") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := new(checkpoint.Memory)
+				p := newSlowPort()
+				c, err := newClient(counting(t, store, 3, 0).Untyped(), ClientConfig{Store: store}, p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				h := c.Start(ctx, json.RawMessage(`{}`), graph.RunOptions{Thread: "t"})
+				<-p.begun
+				stop(h, cancel)
+				synctest.Wait()
+				if early := p.sent(); len(early) > 0 {
+					t.Errorf("signals before the workflow had the run: %q, want none", early)
+				}
+				close(p.take)
+				_, err = h.Wait()
+				want := []string{CancelSignal + ": enough"}
+				if name == "Drain" {
+					want = []string{DrainSignal + ": enough"}
+				}
+				if got := p.sent(); !slices.Equal(got, want) {
+					t.Errorf("signals = %q, want %q", got, want)
+				}
+				if name == "context" && !errors.Is(err, errEnough) {
+					t.Errorf("the run ended with %v, want the cause of its context", err)
+				}
+			})
+		})
+	}
+}
+
+// A run that is cancelled before Temporal has it reaches no workflow, and reports the cause.
+func TestStop_BeforeTheWorkflowBegins(t *testing.T) {
+	errEnough := errors.New("enough")
+	store := new(checkpoint.Memory)
+	p := newSlowPort()
+	c, err := newClient(counting(t, store, 3, 0).Untyped(), ClientConfig{Store: store}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errEnough)
+	_, err = c.Invoke(ctx, json.RawMessage(`{}`), graph.RunOptions{Thread: "t"})
+	if !errors.Is(err, errEnough) {
+		t.Errorf("the run ended with %v, want the cause of its context", err)
+	}
+	select {
+	case <-p.begun:
+		t.Error("a workflow was begun for a run that was cancelled before")
+	default:
+	}
+}
+
+// A turn that goes on as a new workflow still knows what the run under way was asked for.
+func TestStop_SurvivesContinueAsNew(t *testing.T) {
+	for kind, want := range map[stopKind]stopKind{stopCancel: stopCancel, stopDrain: stopDrain, stopEdit: "", "": ""} {
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestWorkflowEnvironment()
+		moves := func(ctx workflow.Context) error {
+			return (&turn{now: &job{}, stop: stopReply{Kind: kind, Reason: "enough"}}).again(ctx)
+		}
+		env.RegisterWorkflow(moves)
+		env.ExecuteWorkflow(moves)
+		var again *workflow.ContinueAsNewError
+		if err := env.GetWorkflowError(); !errors.As(err, &again) {
+			t.Fatalf("the workflow ended with %v, want that it goes on as a new one", err)
+		}
+		var in turnInput
+		if err := converter.GetDefaultDataConverter().FromPayloads(again.Input, &in); err != nil {
+			t.Fatal(err)
+		}
+		var got stopKind
+		if in.Stop != nil {
+			got = in.Stop.Kind
+		}
+		if got != want {
+			t.Errorf("the turn after one that was asked to stop with %q has the stop %q, want %q", kind, got, want)
+		}
+	}
+}
+
+// The turn after one that was cancelled at its last moment ends the run.
+func TestStop_IsObeyedByTheNextTurn(t *testing.T) {
+	store := new(checkpoint.Memory)
+	_, e := onEnvironment(t, counting(t, store, 3, 0).Untyped(), WorkerConfig{Store: store}, ClientConfig{Store: store})
+	env := e.suite.NewTestWorkflowEnvironment()
+	e.activities.register(env)
+	e.now = env
+	env.ExecuteWorkflow(TurnWorkflow, turnInput{Graph: "count", Thread: "t", Now: &job{Step: stepRef{Run: "r"}},
+		Stop: &stopReply{Kind: stopCancel, Reason: "enough"}})
+	var ended end
+	if err := env.GetWorkflowResult(&ended); err != nil {
+		t.Fatal(err)
+	}
+	if ended.Run != "r" || ended.Failure == nil || !slices.Contains(ended.Failure.Codes, "cancelled") {
+		t.Errorf("the run ended as %+v, want that it was cancelled", ended)
+	}
+}
