@@ -83,6 +83,16 @@ func Thread(ctx context.Context) string {
 	return t.run.opts.Thread
 }
 
+// Metadata returns the metadata that the checkpoints of the run have: see RunOptions.Metadata. It
+// is nil outside a node. The caller must not change it.
+func Metadata(ctx context.Context) map[string]string {
+	t := taskOf(ctx)
+	if t == nil {
+		return nil
+	}
+	return t.run.metadata()
+}
+
 // TaskID returns the id of the running task: the same in every attempt and after every crash,
 // and different for every other task, of this thread and of any other. It is the idempotency key
 // to give to the outside world. A branch of the thread ([RunOptions.At]) runs the tasks of the

@@ -17,6 +17,12 @@ func TestRun_RoundTrips(t *testing.T) {
 	storetest.Trips(t, overOne(t, p.dsn("pool_max_conns=1"), freshSchema()), p.trips.Load)
 }
 
+// Requirement: a check of a budget is one round trip
+func TestBudget_RoundTrips(t *testing.T) {
+	p := newProxy(t, cluster)
+	storetest.CheckTrips(t, documentsOf(t, overOne(t, p.dsn("pool_max_conns=1"), freshSchema())), p.trips.Load)
+}
+
 // TestRun_BytesDoNotGrow measures what goes over the wire, the rows, and the server's
 // log as it is between two checkpoints of the server.
 //

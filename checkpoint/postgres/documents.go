@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weftrun/weft/checkpoint/document"
@@ -22,8 +25,9 @@ var documentSchema string
 // their table if it is not there yet, unless Config.Migrate forbids it. It lasts until the
 // Store is closed.
 //
-// A write is a transaction of a few round trips, however many changes it has, and waits for
-// others to the same partition; a read or a page of a query is one round trip.
+// A write waits for others to the same partition. It is one round trip if each change sets a
+// document and has an If, else a transaction of a few round trips; so it is also if an If does not
+// hold. A read or a page of a query is one round trip.
 func (s *Store) Documents(ctx context.Context) (document.Store, error) {
 	if err := s.addTables(ctx, "documents", documentSchema); err != nil {
 		return nil, err
@@ -51,10 +55,13 @@ func scanDocument(rows pgx.Rows) (st document.Stored, err error) {
 // Write implements document.Table.
 func (d documents) Write(ctx context.Context, w document.Write) (docs []document.Doc, err error) {
 	var refusal error
-	err = d.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
+	err = d.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
+		refusal = nil
+		if docs, err = d.writeAtOnce(ctx, conn, w); err != nil || docs != nil {
+			return err
+		}
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) (err error) {
 			docs, err = d.write(ctx, tx, w)
-			refusal = nil
 			if errors.Is(err, document.ErrConflict) {
 				refusal, err = err, nil // nothing was written
 			}
@@ -68,7 +75,7 @@ func (d documents) Write(ctx context.Context, w document.Write) (docs []document
 }
 
 func (d documents) write(ctx context.Context, tx pgx.Tx, w document.Write) ([]document.Doc, error) {
-	if err := lock(ctx, tx, "document "+d.schema+" "+w.Collection+"\x00"+w.Partition); err != nil {
+	if err := lock(ctx, tx, d.lockName(w.Place)); err != nil {
 		return nil, err
 	}
 	current, err := d.current(ctx, tx, w)
@@ -83,6 +90,88 @@ func (d documents) write(ctx context.Context, tx pgx.Tx, w document.Write) ([]do
 		return nil, err
 	}
 	return docs, d.put(ctx, tx, w, docs)
+}
+
+// writeAtOnceText writes all rows of a batch if all versions are those that are wanted, else none.
+const writeAtOnceText = `WITH wanted AS (
+		SELECT * FROM unnest($3::bytea[], $4::bytea[], $5::bigint[], $6::bytea[]) WITH ORDINALITY AS w (id, ord, version, value, i)
+	), current AS (
+		SELECT w.*, d.seq, coalesce(d.version, 0) AS found FROM wanted w
+		LEFT JOIN {schema}.documents d ON d.collection = $1::bytea AND d.part = $2::bytea AND d.id = w.id
+	), put AS (
+		INSERT INTO {schema}.documents AS d (collection, part, id, ord, seq, version, value, write)
+		SELECT $1::bytea, $2::bytea, c.id, c.ord, coalesce(c.seq, c.n), c.n, c.value, $8::text
+		FROM (SELECT u.*, nextval($7::text::regclass) AS n FROM (
+			SELECT * FROM current WHERE NOT EXISTS (SELECT FROM current o WHERE o.found <> o.version) ORDER BY i
+		) u) c
+		ON CONFLICT (collection, part, id) DO UPDATE SET ord = excluded.ord, version = excluded.version, value = excluded.value, write = excluded.write
+		RETURNING d.id, d.seq, d.version
+	) SELECT w.i, p.seq, p.version FROM put p JOIN wanted w ON w.id = p.id`
+
+// writeAtOnce makes a write in one round trip if it only sets documents, each with an If. It
+// returns nil if it is not such a write, or if an If does not hold, for which this write itself may
+// be the reason.
+//
+// The lock and the write are two statements of one implicit transaction, so the write sees all that
+// the lock waited for.
+func (d documents) writeAtOnce(ctx context.Context, conn *pgxpool.Conn, w document.Write) ([]document.Doc, error) {
+	var ids, orders, values [][]byte
+	var versions []int64
+	docs := make([]document.Doc, len(w.Changes))
+	for i, c := range w.Changes {
+		if c.If == nil || c.Value == nil {
+			return nil, nil
+		}
+		ids, orders, values = append(ids, []byte(c.ID)), append(orders, []byte(c.Order)), append(values, c.Value)
+		versions = append(versions, int64(*c.If))
+		docs[i] = document.Doc{Place: w.Place, ID: c.ID, Value: c.Value, Order: c.Order}
+	}
+	var args [][]byte
+	types := conn.Conn().TypeMap()
+	for _, a := range []struct {
+		oid   uint32
+		value any
+	}{
+		{pgtype.ByteaOID, []byte(w.Collection)}, {pgtype.ByteaOID, []byte(w.Partition)}, {pgtype.ByteaArrayOID, ids}, {pgtype.ByteaArrayOID, orders},
+		{pgtype.Int8ArrayOID, versions}, {pgtype.ByteaArrayOID, values}, {pgtype.TextOID, quote(d.schema) + ".document_versions"}, {pgtype.TextOID, w.Name},
+	} {
+		data, err := types.Encode(a.oid, pgx.BinaryFormatCode, a.value, []byte{})
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, data)
+	}
+	formats := make([]int16, len(args))
+	for i := range formats {
+		formats[i] = pgx.BinaryFormatCode
+	}
+	var batch pgconn.Batch
+	key := strconv.FormatInt(lockKey(d.lockName(w.Place)), 10)
+	batch.ExecParams("SELECT pg_advisory_xact_lock($1::bigint)", [][]byte{[]byte(key)}, nil, nil, nil)
+	batch.ExecParams(d.sql(writeAtOnceText), args, nil, formats, nil)
+	results, err := conn.Conn().PgConn().ExecBatch(ctx, &batch).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	rows := results[len(results)-1].Rows
+	for _, row := range rows {
+		var n [3]uint64
+		for i, text := range row {
+			if n[i], err = strconv.ParseUint(string(text), 10, 64); err != nil {
+				return nil, err
+			}
+		}
+		docs[n[0]-1].Seq, docs[n[0]-1].Version = n[1], n[2]
+	}
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	return docs, nil
+}
+
+// lockName names the lock of a partition.
+func (d documents) lockName(p document.Place) string {
+	return "document " + d.schema + " " + p.Collection + "\x00" + p.Partition
 }
 
 // current returns the rows that lie where w wants to write.

@@ -68,10 +68,15 @@ func (s *Store) makeTables(ctx context.Context, tx pgx.Tx, first, schema string)
 
 // lock takes a lock that ends with the transaction.
 func lock(ctx context.Context, tx pgx.Tx, name string) error {
+	_, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", pgx.QueryExecModeExec, lockKey(name))
+	return err
+}
+
+// lockKey returns the key of the lock with a name.
+func lockKey(name string) int64 {
 	h := fnv.New64a()
 	h.Write([]byte(name))
-	_, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", pgx.QueryExecModeExec, int64(h.Sum64()))
-	return err
+	return int64(h.Sum64())
 }
 
 // memories is a Store as a memory.Table.

@@ -19,6 +19,14 @@ func TestRun_RoundTrips(t *testing.T) {
 	storetest.Trips(t, storeOf(t, client, redis.Config{Prefix: prefix}), p.trips.Load)
 }
 
+// Requirement: a check of a budget is one round trip
+func TestBudget_RoundTrips(t *testing.T) {
+	s, prefix := common(t)
+	p := startProxy(t, s.addr)
+	client := connect(t, goredis.Options{Addr: p.addr, PoolSize: 1, ContextTimeoutEnabled: true, MaxRetries: -1})
+	storetest.CheckTrips(t, documentsOf(t, storeOf(t, client, redis.Config{Prefix: prefix})), p.trips.Load)
+}
+
 // TestRun_BytesDoNotGrow measures what goes to the server, and what that writes to its
 // file.
 //

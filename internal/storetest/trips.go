@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weftrun/weft/capabilities/budget"
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state"
 )
@@ -144,4 +146,31 @@ func (p *puts) Put(ctx context.Context, w checkpoint.Pending) error { // never c
 		close(p.full)
 	}
 	return nil
+}
+
+// CheckTrips makes reservations of a budget and fails the test if one of them, or its end, is not
+// one round trip. The first one learns scripts and statements, and reads.
+func CheckTrips(t testing.TB, docs document.Store, trips func() int64) {
+	t.Helper()
+	l, err := budget.Over(docs, budget.Config{Limits: []budget.Limit{
+		{Name: "tokens", Most: budget.Amount{Tokens: 1e9}, Per: budget.Month},
+		{Name: "pace", By: budget.ByModel, Rate: budget.Rate{Calls: 1e6, Per: time.Second}, Concurrency: 10},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		before := trips()
+		r, err := l.Reserve(t.Context(), "m", budget.Amount{Tokens: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reserved := trips()
+		if err := r.Settle(t.Context(), budget.Spent{Input: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if check, end := reserved-before, trips()-reserved; i > 0 && (check != 1 || end != 1) {
+			t.Errorf("rule: the check of a budget is one round trip, and so is the end of its call\n got: %d and %d", check, end)
+		}
+	}
 }

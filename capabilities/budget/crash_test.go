@@ -1,0 +1,200 @@
+package budget_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/weftrun/weft/capabilities/budget"
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/message"
+)
+
+var errDied = errors.New("the process has died")
+
+// life is that of a process: it ends at a write, before or after that is done.
+type life struct {
+	mu    sync.Mutex
+	left  int // writes until then; negative: it does not end
+	done  bool
+	ended bool
+}
+
+func (l *life) write(do func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return errDied
+	}
+	if l.left--; l.left != 0 {
+		return do()
+	}
+	l.ended = true
+	if l.done {
+		_ = do()
+	}
+	return errDied
+}
+
+// mortalStore is the store as a process sees it.
+type mortalStore struct {
+	checkpoint.Store
+	life *life
+}
+
+func (s mortalStore) Commit(ctx context.Context, c checkpoint.Commit) error {
+	return s.life.write(func() error { return s.Store.Commit(ctx, c) })
+}
+
+func (s mortalStore) Put(ctx context.Context, p checkpoint.Pending) error {
+	return s.life.write(func() error { return s.Store.Put(ctx, p) })
+}
+
+// mortalDocuments are the documents as a process sees them.
+type mortalDocuments struct {
+	document.Store
+	life *life
+}
+
+func (s mortalDocuments) Batch(ctx context.Context, p document.Place, c []document.Change) (d []document.Doc, err error) {
+	err = s.life.write(func() error { d, err = s.Store.Batch(ctx, p, c); return err })
+	return d, err
+}
+
+type log struct {
+	Log state.List[string] `json:"log"`
+}
+
+// spender is a process: a graph whose two nodes make three calls, under a limit of two that a
+// person raises by one.
+func spender(t *testing.T, s storage, name string, p *provider, l *life) (*graph.Graph[log], *budget.Limiter) {
+	limits := limiter(t, mortalDocuments{s.docs, l}, budget.Config{Name: name, Currency: "EUR",
+		Prices: budget.Prices{"m": {Input: 1 * budget.Unit, Output: 2 * budget.Unit}},
+		Limits: []budget.Limit{
+			{Name: "calls", By: budget.ByThread, Most: budget.Amount{Calls: 2}, Raise: budget.Amount{Calls: 1}},
+			{Name: "one", By: budget.ByModel, Concurrency: 1},
+		}})
+	m := limits.Model("m", p)
+	b := graph.New[log]("spends")
+	b.Node("a", graph.Func(func(ctx context.Context, s *log) error {
+		for range 2 {
+			if _, err := graph.Call(ctx, "ask", func(ctx context.Context) (bool, error) { return true, ask(ctx, m) }); err != nil {
+				return err
+			}
+		}
+		s.Log.Append("a")
+		return nil
+	}))
+	b.Node("b", graph.Func(func(ctx context.Context, s *log) error {
+		if err := ask(ctx, m); err != nil {
+			return err
+		}
+		s.Log.Append("b")
+		return nil
+	}))
+	b.Edge(graph.Start, "a")
+	b.Edge("a", "b")
+	b.Edge("b", graph.End)
+	g, err := b.Compile(graph.Config{Store: mortalStore{s.Store, l}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g, limits
+}
+
+// finish runs the thread until it is done or the process dies. It adds the questions that it
+// answers.
+func finish(t *testing.T, s storage, g *graph.Graph[log], thread string, answered map[string]bool) error {
+	run := graph.RunOptions{Thread: thread, Lease: checkpoint.HoldOptions{Policy: checkpoint.NoLease}}
+	for range 20 {
+		info, err := graph.Inspect(t.Context(), s.Store, checkpoint.Key{Thread: thread})
+		var res graph.Result[log]
+		switch {
+		case errors.Is(err, graph.ErrUnknownThread):
+			res, err = g.Invoke(t.Context(), log{}, run)
+		case err != nil:
+		case info.Status == graph.Done:
+			return nil
+		case len(info.Interrupts) > 0:
+			id := info.Interrupts[0].ID
+			answered[id] = true
+			res, err = g.Resume(t.Context(), graph.Answer(id, true), run)
+		default:
+			res, err = g.Resume(t.Context(), graph.Answers{}, run)
+		}
+		if err != nil {
+			return err
+		}
+		if res.Status == graph.Done {
+			return nil
+		}
+	}
+	return errors.New("the thread does not end")
+}
+
+// A process dies at each of its writes, before and after it is done, on each store. Another process
+// ends the thread, and all calls that were made are counted.
+func TestModel_SurvivesDeathAtEachWrite(t *testing.T) {
+	onAllStores(t, func(t *testing.T, s storage) {
+		for n := 1; ; n++ {
+			whole := false
+			for _, done := range []bool{false, true} {
+				whole = diesAt(t, s, n, done)
+			}
+			if whole {
+				if n < 12 {
+					t.Errorf("the process made only %d writes", n-1)
+				}
+				return
+			}
+		}
+	})
+}
+
+// diesAt lets a process die at its write n. It returns true if the process makes fewer.
+func diesAt(t *testing.T, s storage, n int, done bool) (whole bool) {
+	name := fmt.Sprintf("death at write %d, done %t", n, done)
+	p := &provider{usage: message.Usage{Input: 10, Output: 5}}
+	answered := map[string]bool{}
+	first := &life{left: n, done: done}
+	g, _ := spender(t, s, name, p, first)
+	if err := finish(t, s, g, name, answered); err == nil && first.ended {
+		t.Logf("%s: the first process ended the thread all the same", name)
+	}
+	g, limits := spender(t, s, name, p, &life{left: -1})
+	if err := finish(t, s, g, name, answered); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	records, err := limits.Usage(t.Context(), budget.Range{})
+	if err != nil || len(records) != 1 {
+		t.Fatalf("%s: got %+v, %v; want one record", name, records, err)
+	}
+	r, made := records[0], p.made.Load()
+	if r.Calls > made || made > r.Calls+r.Lost.Calls || made < 3 {
+		t.Errorf("%s: the provider was called %d times; got %d calls and %d lost", name, made, r.Calls, r.Lost.Calls)
+	}
+	if want := budget.Money(r.Calls) * 20; r.Input != 10*r.Calls || r.Output != 5*r.Calls || r.Money != want || r.Thread != name || r.Model != "m" {
+		t.Errorf("%s: got %+v, want 10 and 5 tokens and 0.00002 EUR a call", name, r)
+	}
+	if r.Lost.Calls > 1 || r.Reserved.Calls > 0 {
+		t.Errorf("%s: %d calls lost and %d reserved; one process died", name, r.Lost.Calls, r.Reserved.Calls)
+	}
+	accounts, err := limits.Accounts(t.Context())
+	if err != nil || len(accounts) != 2 {
+		t.Fatalf("%s: got %+v, %v; want two accounts", name, accounts, err)
+	}
+	for _, a := range accounts {
+		if want := r.Calls + r.Lost.Calls; a.Spent.Calls != want || a.Reserved.Calls > 0 || a.Running > 0 {
+			t.Errorf("%s: limit %s has %+v, want %d calls", name, a.Limit, a, want)
+		}
+		if a.Limit == "calls" && a.Most.Calls != 2+int64(len(answered)) {
+			t.Errorf("%s: %d answers raised 2 calls to %d", name, len(answered), a.Most.Calls)
+		}
+	}
+	return !first.ended
+}

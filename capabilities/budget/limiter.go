@@ -1,0 +1,125 @@
+package budget
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/state/message"
+)
+
+// Config are the settings of a [Limiter]. Without Limits it only records what is spent.
+type Config struct {
+	// Name separates the counts of several Limiters in a store; "" is "default".
+	Name string
+	// Limits must have different names.
+	Limits []Limit
+	// Currency is that of all amounts of money, such as EUR. It is only shown.
+	Currency string
+	// Prices are those of the models. A limit of money needs one for each model that it applies to.
+	Prices Prices
+	// Counter counts the tokens of a request before it is sent, and those that a provider does not
+	// report; nil is message.Estimate{}.
+	Counter message.Counter
+	// Answer is how many tokens are reserved for an answer if the request has no MaxTokens; 0 is
+	// 1,024.
+	Answer int
+	// Lease is after which time a dead process releases its places of a Concurrency; 0 is 30
+	// seconds. Longer calls renew theirs.
+	Lease time.Duration
+	// Now is the clock; nil is that of the run, see graph.Now.
+	Now func() time.Time
+	// Log gets what fails after a call has ended; nil is slog.Default.
+	Log *slog.Logger
+}
+
+// Limiter limits the calls of models and records what they spend. It is safe for concurrent use.
+type Limiter struct {
+	config Config
+	open   func(context.Context) (*table, error)
+	owner  string
+}
+
+// Open returns a limiter whose counts are in a store: sqlite, redis or postgres. A
+// checkpoint.Memory has no documents: pass a document.Map to [Over].
+func Open(store checkpoint.Store, c Config) (*Limiter, error) {
+	offers, ok := store.(documents)
+	if !ok {
+		return nil, fmt.Errorf("%w: the store %T offers no documents", ErrConfig, store)
+	}
+	var mu sync.Mutex
+	var t *table
+	return newLimiter(c, func(ctx context.Context) (*table, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if t == nil {
+			docs, err := offers.Documents(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("budget: open the documents: %w", err)
+			}
+			t = newTable(docs, c.Name)
+		}
+		return t, nil
+	})
+}
+
+// documents is a store that has documents.
+type documents interface {
+	Documents(context.Context) (document.Store, error)
+}
+
+// Over returns a limiter whose counts are in these documents.
+func Over(docs document.Store, c Config) (*Limiter, error) {
+	t := newTable(docs, c.Name)
+	return newLimiter(c, func(context.Context) (*table, error) { return t, nil })
+}
+
+func newLimiter(c Config, open func(context.Context) (*table, error)) (*Limiter, error) {
+	var errs []error
+	seen := map[string]bool{}
+	for i := range c.Limits {
+		l := &c.Limits[i]
+		errs = append(errs, l.check())
+		if seen[l.Name] {
+			errs = append(errs, fmt.Errorf("%w: limit %q: the name is there twice", ErrConfig, l.Name))
+		}
+		seen[l.Name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Prices)) {
+		if p := c.Prices[name]; min(p.Input, p.Output, p.Cached) < 0 {
+			errs = append(errs, fmt.Errorf("%w: the price of %q must not be negative", ErrConfig, name))
+		}
+	}
+	if c.Answer < 0 || c.Lease < 0 {
+		errs = append(errs, fmt.Errorf("%w: Answer and Lease must not be negative (got %d and %v)", ErrConfig, c.Answer, c.Lease))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	c.Limits = slices.Clone(c.Limits)
+	c.Answer, c.Lease = cmp.Or(c.Answer, 1024), cmp.Or(c.Lease, 30*time.Second)
+	if c.Counter == nil {
+		c.Counter = message.Estimate{}
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return &Limiter{config: c, open: open, owner: rand.Text()}, nil
+}
+
+func (l *Limiter) now(ctx context.Context) time.Time {
+	if l.config.Now != nil {
+		return l.config.Now()
+	}
+	return graph.Now(ctx)
+}
