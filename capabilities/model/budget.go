@@ -179,21 +179,13 @@ func (m *Meter) stream(ctx context.Context, inner Model, r Request, yield func(C
 		yield(Chunk{}, err)
 		return
 	}
-	outer := ctx
-	if m.Budget.Time > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, left)
-		defer cancel()
-	}
+	own, cancel := m.bound(ctx, left)
+	defer cancel()
 	said := Fold{Request: r}
 	begun := time.Now()
 	defer func() { m.count(&said, price, time.Since(begun)) }()
-	for c, err := range inner.Stream(ctx, r) {
-		if err != nil && ctx.Err() != nil && outer.Err() == nil {
-			spent := m.Spent()
-			spent.Time += time.Since(begun)
-			err = &BudgetError{Limit: LimitTime, Budget: m.Budget, Spent: spent}
-		}
+	for c, err := range inner.Stream(own, r) {
+		err = m.outOfTime(ctx, own, begun, err)
 		said.note(c)
 		if !yield(c, err) || err != nil {
 			return
@@ -201,8 +193,65 @@ func (m *Meter) stream(ctx context.Context, inner Model, r Request, yield func(C
 	}
 }
 
+// bound returns a context that ends with the budget of time.
+func (m *Meter) bound(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {
+	if m.Budget.Time == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, left)
+}
+
+// outOfTime returns err, or a BudgetError if the call in own failed because its time was over.
+func (m *Meter) outOfTime(ctx, own context.Context, begun time.Time, err error) error {
+	if err == nil || own.Err() == nil || ctx.Err() != nil {
+		return err
+	}
+	spent := m.Spent()
+	spent.Time += time.Since(begun)
+	return &BudgetError{Limit: LimitTime, Budget: m.Budget, Spent: spent}
+}
+
 // count adds the cost of an answer, even if it is incomplete.
 func (m *Meter) count(said *Fold, price Price, took time.Duration) {
 	u := said.cost(m.Counter)
 	m.Add(Spend{Input: u.Input, Output: u.Output, Money: price.Of(u), Time: took})
+}
+
+// LimitedEmbedder returns e with a meter. When a limit is reached, calls fail with a
+// [*BudgetError]. A request is one call, even if it is sent in parts. The tokens of a failed
+// request are not known and do not count.
+func LimitedEmbedder(e Embedder, meter *Meter) Embedder {
+	return EmbedFunc(func(ctx context.Context, r EmbedRequest) (Embeddings, error) {
+		price, left, err := meter.begin(r.Model)
+		if err != nil {
+			return Embeddings{}, err
+		}
+		own, cancel := meter.bound(ctx, left)
+		defer cancel()
+		begun := time.Now()
+		got, err := e.Embed(own, r)
+		if err = meter.outOfTime(ctx, own, begun, err); err != nil {
+			meter.Add(Spend{Time: time.Since(begun)})
+			return Embeddings{}, err
+		}
+		u := got.Usage
+		if !got.Counted {
+			u.Input = meter.tokens(r.Texts)
+		}
+		meter.Add(Spend{Input: u.Input, Money: price.Of(u), Time: time.Since(begun)})
+		return got, nil
+	})
+}
+
+// tokens counts the tokens of texts that the provider did not count.
+func (m *Meter) tokens(texts []string) (n int) {
+	var by message.Counter = message.Estimate{}
+	if m.Counter != nil {
+		by = m.Counter
+	}
+	for _, text := range texts {
+		k, _ := by.Count(message.User(text))
+		n += k
+	}
+	return n
 }

@@ -146,3 +146,53 @@ func TestPrice_OfCachedTokens(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+func TestLimitedEmbedder_CountsAndStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failing := errors.New("broken")
+		asked := 0
+		e := model.EmbedFunc(func(ctx context.Context, r model.EmbedRequest) (model.Embeddings, error) {
+			asked++
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+				return model.Embeddings{}, ctx.Err()
+			}
+			switch r.Texts[0] {
+			case "fail":
+				return model.Embeddings{}, failing
+			case "uncounted":
+				return model.Embeddings{Vectors: [][]float32{{1}}}, nil
+			}
+			return model.Embeddings{Vectors: [][]float32{{1}}, Usage: message.Usage{Input: 40}, Counted: true}, nil
+		})
+		meter := &model.Meter{Budget: model.Budget{Time: 3500 * time.Millisecond, Tokens: 1000}, Prices: model.Prices{"m": {Input: 2e6}}}
+		limited := model.LimitedEmbedder(e, meter)
+		ask := func(text string) error {
+			_, err := limited.Embed(t.Context(), model.EmbedRequest{Model: "m", Texts: []string{text}})
+			return err
+		}
+		if err := ask("tea"); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := meter.Spent(), (model.Spend{Calls: 1, Input: 40, Money: 80, Time: time.Second}); got != want {
+			t.Errorf("spent %+v, want %+v", got, want)
+		}
+		if err := ask("fail"); !errors.Is(err, failing) {
+			t.Errorf("got %v, want the failure of the model", err)
+		}
+		if got, want := meter.Spent(), (model.Spend{Calls: 2, Input: 40, Money: 80, Time: 2 * time.Second}); got != want {
+			t.Errorf("after a failure: spent %+v, want %+v", got, want)
+		}
+		if err := ask("uncounted"); err != nil || meter.Spent().Input <= 40 {
+			t.Errorf("got %v and %+v, want an estimate of the tokens", err, meter.Spent())
+		}
+		var over *model.BudgetError
+		if err := ask("late"); !errors.As(err, &over) || over.Limit != model.LimitTime {
+			t.Errorf("got %v, want the end of the time", err)
+		}
+		if err := ask("later"); !errors.As(err, &over) || asked != 4 {
+			t.Errorf("got %v after %d requests, want a refusal without a request", err, asked)
+		}
+	})
+}

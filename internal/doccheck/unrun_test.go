@@ -70,7 +70,7 @@ func TestCI_RunsEveryPackage(t *testing.T) {
 	want := map[string][]string{
 		".ci/run":  {"\n.ci/test ./...\n", "\nexec .ci/race\n"},
 		".ci/test": {"\nexec go test -timeout 30m \"$@\"\n"},
-		".ci/race": {"\nexec go test \"${race[@]}\" -timeout 30m \"${@:-./...}\"\n"},
+		".ci/race": {"\ngo test \"${race[@]}\" -timeout 30m \"${@:-./...}\"\n", "\tgo test -C otel \"${race[@]}\" -timeout 30m ./...\n"},
 	}
 	walk(t, func(name string, text []byte) {
 		for _, line := range want[name] {

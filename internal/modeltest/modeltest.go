@@ -53,6 +53,41 @@ func Pipe(cases ...recordedhttp.Case) (url string, c *http.Client, s *recordedht
 	return "http://server.test/v1", &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}, s
 }
 
+// Client opens models of one provider for its tests.
+type Client[Config any, M model.Model] struct {
+	// Open returns a model with a configuration, of the server at url.
+	Open func(cfg Config, url string, c *http.Client) (M, error)
+}
+
+// Provider is Open with the zero configuration, for [Provider.Open].
+func (c Client[Config, M]) Provider(url string, h *http.Client) (model.Model, error) {
+	var zero Config
+	return c.Open(zero, url, h)
+}
+
+// Listen returns a model with a server that plays cases on a local port.
+func (c Client[Config, M]) Listen(t *testing.T, cfg Config, cases ...recordedhttp.Case) (M, *recordedhttp.Server) {
+	t.Helper()
+	url, h, s := Listen(t, cases...)
+	return c.open(t, cfg, url, h), s
+}
+
+// Pipe is Listen over pipes, so that synctest can control time.
+func (c Client[Config, M]) Pipe(t *testing.T, cfg Config, cases ...recordedhttp.Case) (M, *recordedhttp.Server) {
+	t.Helper()
+	url, h, s := Pipe(cases...)
+	return c.open(t, cfg, url, h), s
+}
+
+func (c Client[Config, M]) open(t *testing.T, cfg Config, url string, h *http.Client) M {
+	t.Helper()
+	m, err := c.Open(cfg, url, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // Hello is a request with one message.
 func Hello() model.Request {
 	return model.Request{Messages: []message.Message{message.User("hello")}}

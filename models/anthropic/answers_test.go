@@ -8,7 +8,6 @@ import (
 
 	"github.com/weftrun/weft/capabilities/model"
 	"github.com/weftrun/weft/internal/modeltest"
-	"github.com/weftrun/weft/internal/recordedhttp"
 	"github.com/weftrun/weft/models/anthropic"
 )
 
@@ -17,10 +16,18 @@ const key = "sk-ant-secret-123"
 // newYear is the time of the tests' clock.
 var newYear = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
+var (
+	// client opens models whose server plays prepared answers.
+	client = modeltest.Client[anthropic.Config, *anthropic.Model]{Open: openAt}
+	// connect uses a local port, and connectInside pipes, so that synctest can control time.
+	connect, connectInside = client.Listen, client.Pipe
+	hello                  = modeltest.Hello
+)
+
 // provider opens models with a configuration that is empty otherwise.
 var provider = modeltest.Provider{
 	Key: key, Never: []model.Kind{model.Unreachable},
-	Open: func(url string, c *http.Client) (model.Model, error) { return openAt(anthropic.Config{}, url, c) },
+	Open: client.Provider,
 }
 
 func openAt(cfg anthropic.Config, url string, c *http.Client) (*anthropic.Model, error) {
@@ -30,19 +37,6 @@ func openAt(cfg anthropic.Config, url string, c *http.Client) (*anthropic.Model,
 	cfg.BaseURL, cfg.Client, cfg.Key, cfg.Now = strings.TrimSuffix(url, "/v1"), c, key, func() time.Time { return newYear }
 	return anthropic.New(cfg)
 }
-
-// connect returns a model with a server that plays cases on a local port.
-func connect(t *testing.T, cfg anthropic.Config, cases ...recordedhttp.Case) (*anthropic.Model, *recordedhttp.Server) {
-	t.Helper()
-	url, c, s := modeltest.Listen(t, cases...)
-	m, err := openAt(cfg, url, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m, s
-}
-
-func hello() model.Request { return modeltest.Hello() }
 
 func TestAnswers_AreReadOrATypedFailure(t *testing.T) { provider.Answers(t) }
 
