@@ -46,9 +46,9 @@ func (p Program) Kinds() map[string]workflow.Kind {
 	return all
 }
 
-// Sections returns the sections of files whose entries the kinds use: models and tools.
+// Sections returns the sections of files whose entries the kinds use: models, embedders and tools.
 func (p Program) Sections() map[string]workflow.Section {
-	return map[string]workflow.Section{modelsName: p.modelsSection(), toolsName: p.toolsSection()}
+	return map[string]workflow.Section{modelsName: p.modelsSection(), embeddersName: p.embeddersSection(), toolsName: p.toolsSection()}
 }
 
 // with returns p with the models and tools that a file declares.
@@ -131,6 +131,11 @@ func (p Program) tools() (*tool.Set, error) {
 		v, _, err := p.declared.Open(toolsName, name)
 		if err != nil {
 			return nil, err
+		}
+		if d, ok := v.(*declaredDocuments); ok {
+			if err := d.bind(p.declared); err != nil {
+				return nil, err
+			}
 		}
 		switch v := v.(type) {
 		case tool.Source:

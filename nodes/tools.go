@@ -19,15 +19,16 @@ import (
 
 // The names of the sections of a file.
 const (
-	modelsName = "models"
-	toolsName  = "tools"
+	modelsName    = "models"
+	toolsName     = "tools"
+	embeddersName = "embedders"
 )
 
 // maxAnswer limits the answer of a tool of a file, in bytes.
 const maxAnswer = 1 << 20
 
-// ToolEntry is an entry of the section tools of a file: an HTTP endpoint, another workflow, or the
-// tools of a server: see [MCPServer].
+// ToolEntry is an entry of the section tools of a file: an HTTP endpoint, another workflow,
+// documents, or the tools of a server: see [Documents] and [MCPServer].
 //
 //	tools:
 //	  weather:
@@ -56,6 +57,8 @@ type ToolEntry struct {
 	Workflow workflow.File `json:"workflow,omitzero"`
 	// MCP is a server whose tools the entry has.
 	MCP *MCPServer `json:"mcp,omitempty"`
+	// Documents are files that the tool searches.
+	Documents *Documents `json:"documents,omitempty"`
 	// Approve requires that a person approves each call.
 	Approve bool `json:"approve,omitempty"`
 	// Timeout limits a call; by default 1m.
@@ -63,6 +66,7 @@ type ToolEntry struct {
 
 	once   sync.Once
 	server *declaredServer // of MCP
+	docs   *declaredDocuments
 }
 
 // HTTPTool is the endpoint of a tool. The fields of Path, Query and JSON are the arguments.
@@ -90,6 +94,7 @@ func (p Program) toolsSection() workflow.Section {
 			"http":        "the endpoint: method, url, the arguments in path, query and json, headers, allow_private",
 			"workflow":    "the path of a workflow, whose input the arguments are",
 			"mcp":         "a server of the Model Context Protocol: command and env, or url, headers and allow_private; tools, by default all",
+			"documents":   "text files to search: files, such as docs/*.md, embedder, chunk_tokens and limit",
 			"approve":     "whether a person must approve each call",
 			"timeout":     "the longest duration of a call, such as 30s; by default 1m",
 		},
@@ -103,14 +108,14 @@ func (p Program) toolsSection() workflow.Section {
 // Check refuses an entry that is not one tool, and arguments without a place.
 func (t *ToolEntry) Check(func(string) bool) error {
 	given := 0
-	for _, has := range []bool{t.HTTP != nil, !t.Workflow.IsZero(), t.MCP != nil} {
+	for _, has := range []bool{t.HTTP != nil, !t.Workflow.IsZero(), t.MCP != nil, t.Documents != nil} {
 		if has {
 			given++
 		}
 	}
 	switch {
 	case given != 1:
-		return &refusal{"a tool has either http, workflow or mcp"}
+		return &refusal{"a tool has either http, workflow, mcp or documents"}
 	case t.MCP != nil && t.Description != "":
 		return &refusal{"the tools of mcp have descriptions of their own"}
 	case t.MCP != nil && t.Timeout >= 0:
@@ -119,6 +124,8 @@ func (t *ToolEntry) Check(func(string) bool) error {
 		return &refusal{"timeout must not be negative"}
 	case t.HTTP != nil:
 		return t.HTTP.check()
+	case t.Documents != nil:
+		return t.Documents.check()
 	}
 	return nil
 }
@@ -159,6 +166,10 @@ func (t *ToolEntry) Open(name string, env workflow.Env) (any, error) {
 	if t.MCP != nil {
 		t.once.Do(func() { t.server = &declaredServer{ToolEntry: t, name: name, env: env} })
 		return t.server, nil
+	}
+	if t.Documents != nil {
+		t.once.Do(func() { t.docs = t.openDocuments(name, env) })
+		return t.docs, nil
 	}
 	c := &declaredTool{ToolEntry: t, env: env, info: tool.Info{
 		Name: name, Description: t.Description, Timeout: time.Duration(t.Timeout), MaxResult: maxAnswer,

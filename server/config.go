@@ -24,6 +24,9 @@ type Config struct {
 	// this process.
 	Documents document.Store
 	Memory    memory.Store
+	// Index, if it is set, returns the index by which a search with a query finds items of the
+	// memory by meaning, and not by words.
+	Index func(memory.Store) *memory.Index
 	// Bus has the events of runs. If it is nil that of the Store is used, and for a
 	// checkpoint.Memory one in the memory of this process.
 	Bus topic.Bus

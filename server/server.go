@@ -55,6 +55,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Index != nil {
+		items = c.Index(items)
+	}
 	counts := newCounts()
 	docs = timedDocuments{docs, &counts.store}
 	s := &Server{

@@ -72,6 +72,29 @@ func CheckConfig(path string, o Options) error {
 	return l.err()
 }
 
+// LoadEntries returns the entries of a file for [Options.Config], for programs that use them
+// without a workflow. The error is an *Error that holds every mistake, unless the file cannot be
+// read at all.
+func LoadEntries(path string, o Options) (*Entries, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	o.Config = path
+	l := &loader{
+		opts: o, nonce: newNonce(), problems: &problems{most: maxProblems},
+		env: Env{Root: o.Root, Out: o.Out, AllowHosts: o.AllowHosts, AllowExec: o.AllowExec},
+	}
+	if err := l.readConfig(); err != nil {
+		return nil, err
+	}
+	ents := &Entries{all: map[string]map[string]*entry{}, used: map[*entry]bool{}, env: l.env}
+	ents.add(&l.opts, l.conf)
+	if len(l.conf) > 0 {
+		ents.env.vault = l.conf[0].src.vault
+	}
+	return ents, l.err()
+}
+
 // readConfig decodes the file Options.Config, if there is one.
 func (l *loader) readConfig() error {
 	if l.opts.Config == "" {

@@ -102,8 +102,9 @@ func TestSchema_AcceptsValidFiles(t *testing.T) {
 		t.Error("there are no examples")
 	}
 	for _, file := range files {
-		if filepath.Base(file) == "compose.yaml" {
-			continue // it is for containers
+		switch filepath.Base(file) {
+		case "compose.yaml", workflow.ConfigName: // for containers, and for several workflows
+			continue
 		}
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -171,6 +172,7 @@ var places = map[string]string{
 	"mock":      "version: 1\nnodes: {a: {wait: {for: 1s}, next: END}}\ntests: [{name: t, mock: {a: {zzz: 1}}}]\n",
 	"failure":   "version: 1\nnodes: {a: {wait: {for: 1s}, next: END}}\ntests: [{name: t, mock: {a: {error: {zzz: 1}}}}]\n",
 	"expect":    "version: 1\nnodes: {a: {set: {}, next: END}}\ntests: [{name: t, expect: {zzz: 1}}]\n",
+	"embedder":  "version: 1\nembedders: {m: {zzz: 1, provider: openai, model: m, dims: 2}}\nnodes: {a: {set: {}, next: END}}\n",
 	"model":     "version: 1\nmodels: {m: {zzz: 1, provider: openai, model: m}}\nnodes: {a: {set: {}, next: END}}\n",
 	"tool":      "version: 1\ntools: {t: {zzz: 1}}\nnodes: {a: {set: {}, next: END}}\n",
 	"way":       "version: 1\nnodes: {a: {set: {}, next: [{zzz: 1, if: true, to: END}, {else: END}]}}\n",

@@ -103,7 +103,7 @@ var policies = []policy{
 	{name: "nodes/turn", imports: []string{"internal/suggest", "internal/values", "state", "state/message", "state/agent", "capabilities", "capabilities/model", "checkpoint", "conversation", "checkpoint/document", "conversation/session", "conversation/thread", "graph"}},
 	{name: "nodes/react", imports: []string{"state", "state/message", "state/agent", "capabilities/model", "capabilities/tool", "graph", "nodes/turn"}},
 	{name: "nodes/pes", imports: []string{"state", "state/message", "state/agent", "capabilities/model", "capabilities/tool", "graph", "nodes/turn", "nodes/react"}},
-	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "capabilities/tool/mcp", "checkpoint", "graph", "graph/workflow", "nodes/turn", "nodes/react", "nodes/pes", "internal/rootfs", "internal/subprocess"}},
+	{name: "nodes", imports: []string{"state", "state/agent", "state/message", "capabilities", "capabilities/model", "capabilities/tool", "capabilities/tool/mcp", "capabilities/retrieval", "checkpoint", "checkpoint/memory", "graph", "graph/workflow", "nodes/turn", "nodes/react", "nodes/pes", "internal/rootfs", "internal/subprocess"}},
 	{name: "server/queue", imports: []string{"checkpoint", "checkpoint/document", "checkpoint/topic"}},
 	{name: "server/work", imports: []string{"state", "checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "server/queue", "server/wire"}},
 	{name: "server/chat", imports: []string{"server/wire"}},

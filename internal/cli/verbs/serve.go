@@ -48,6 +48,7 @@ type serveFlags struct {
 	webhookHosts    []string
 	privateWebhooks bool
 	truncate        bool
+	embedder        string
 	studio          string
 	studioBase      string
 	workers         server.Workers
@@ -78,6 +79,7 @@ func (f *serveFlags) listenFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.studio, "studio", cmp.Or(f.studio, studioOff), "pages below /studio/ for a browser: on, read (they change nothing) or off")
 	cmd.Flags().StringVar(&f.studioBase, "studio-base", "/studio", "the PATH of these pages, such as /tools/weft/studio behind a proxy")
 	cmd.Flags().Lookup("studio").NoOptDefVal = string(server.StudioOn)
+	cmd.Flags().StringVar(&f.embedder, "embedder", "", "NAME under embedders of weft.yaml: the model by which the store API finds items by meaning")
 	cmd.Flags().BoolVar(&f.truncate, "allow-truncate", false, "let clients on this machine remove all threads, for tests")
 }
 
@@ -299,6 +301,11 @@ func (a *app) openServer(ctx context.Context, f serveFlags, args []string, store
 	}
 	if err = f.checkCallers(o.config.Auth); err != nil {
 		return o, err
+	}
+	if f.embedder != "" {
+		if err = a.embed(&o.config, f.embedder); err != nil {
+			return o, err
+		}
 	}
 	o.Server, err = server.New(ctx, o.config)
 	return o, err
