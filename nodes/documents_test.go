@@ -162,7 +162,7 @@ func TestDocuments_Mistakes(t *testing.T) {
 		`{files: [a.md], limit: 51}`:                  "limit must be between 1 and 50",
 		`{files: [a.md], chunk_tokens: -1}`:           "chunk_tokens must not be negative",
 		`{files: [a.md], embedder: large}`:            `there is no embedder "large"`,
-		`{files: [a.md]}, http: {url: "https://a.b"}`: "either http, workflow, mcp or documents",
+		`{files: [a.md]}, http: {url: "https://a.b"}`: "either http, workflow, mcp, documents or skills",
 	} {
 		src := "version: 1\nembedders: {small: {provider: own, model: m, dims: 2}}\ntools: {manual: {documents: " + entry + "}}\n" +
 			"nodes: {find: {tool: {name: manual, args: {query: x}}, next: END}}\n"

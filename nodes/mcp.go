@@ -9,9 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -168,12 +166,7 @@ func (m *MCPServer) server(env workflow.Env) (s mcp.Server, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.Command, s.Dir, s.Env = append([]string{c.Path}, m.Command[1:]...), c.Dir, c.Env
-	for _, name := range []string{"PATH", "HOME"} {
-		if value, ok := os.LookupEnv(name); ok && !slices.Contains(m.Env, name) {
-			s.Env = append(s.Env, name+"="+value)
-		}
-	}
+	s.Command, s.Dir, s.Env = append([]string{c.Path}, m.Command[1:]...), c.Dir, withDefaults(c.Env, m.Env)
 	s.Dir, err = filepath.Abs(s.Dir)
 	return s, err
 }

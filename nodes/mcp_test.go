@@ -205,7 +205,7 @@ func TestMCP_RefusesInvalidServers(t *testing.T) {
 		`{url: "https://x.test", env: [A]}`:             "env is for a command",
 		`{url: "ftp://x.test"}`:                         "url must be an http or https address",
 		`{command: [a], env: ["A=b"]}`:                  "env must have names of variables",
-		`{command: [a]}, http: {url: "https://x.test"}`: "a tool has either http, workflow, mcp or documents",
+		`{command: [a]}, http: {url: "https://x.test"}`: "a tool has either http, workflow, mcp, documents or skills",
 	} {
 		_, err := workflow.Parse("shop.yaml", fmt.Appendf(nil, usesServer, entry, "shop"), mcpOptions(callsTool("", ""), nil))
 		if err == nil || !strings.Contains(err.Error(), want) {

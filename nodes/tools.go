@@ -28,7 +28,7 @@ const (
 const maxAnswer = 1 << 20
 
 // ToolEntry is an entry of the section tools of a file: an HTTP endpoint, another workflow,
-// documents, or the tools of a server: see [Documents] and [MCPServer].
+// documents, skills, or the tools of a server: see [Documents], [Skills] and [MCPServer].
 //
 //	tools:
 //	  weather:
@@ -59,14 +59,16 @@ type ToolEntry struct {
 	MCP *MCPServer `json:"mcp,omitempty"`
 	// Documents are files that the tool searches.
 	Documents *Documents `json:"documents,omitempty"`
+	// Skills are folders with instructions, whose tools the entry has.
+	Skills *Skills `json:"skills,omitempty"`
 	// Approve requires that a person approves each call.
 	Approve bool `json:"approve,omitempty"`
 	// Timeout limits a call; by default 1m.
 	Timeout Duration `json:"timeout,omitempty"`
 
 	once   sync.Once
-	server *declaredServer // of MCP
-	docs   *declaredDocuments
+	server *declaredServer    // of MCP
+	docs   *declaredDocuments // of Documents
 }
 
 // HTTPTool is the endpoint of a tool. The fields of Path, Query and JSON are the arguments.
@@ -95,6 +97,7 @@ func (p Program) toolsSection() workflow.Section {
 			"workflow":    "the path of a workflow, whose input the arguments are",
 			"mcp":         "a server of the Model Context Protocol: command and env, or url, headers and allow_private; tools, by default all",
 			"documents":   "text files to search: files, such as docs/*.md, embedder, chunk_tokens and limit",
+			"skills":      "folders with a SKILL.md: the folder that has them, and env",
 			"approve":     "whether a person must approve each call",
 			"timeout":     "the longest duration of a call, such as 30s; by default 1m",
 		},
@@ -108,16 +111,18 @@ func (p Program) toolsSection() workflow.Section {
 // Check refuses an entry that is not one tool, and arguments without a place.
 func (t *ToolEntry) Check(func(string) bool) error {
 	given := 0
-	for _, has := range []bool{t.HTTP != nil, !t.Workflow.IsZero(), t.MCP != nil, t.Documents != nil} {
+	for _, has := range []bool{t.HTTP != nil, !t.Workflow.IsZero(), t.MCP != nil, t.Documents != nil, t.Skills != nil} {
 		if has {
 			given++
 		}
 	}
 	switch {
 	case given != 1:
-		return &refusal{"a tool has either http, workflow, mcp or documents"}
+		return &refusal{"a tool has either http, workflow, mcp, documents or skills"}
 	case t.MCP != nil && t.Description != "":
 		return &refusal{"the tools of mcp have descriptions of their own"}
+	case t.Skills != nil && t.Description != "":
+		return &refusal{"skills have descriptions of their own"}
 	case t.MCP != nil && t.Timeout >= 0:
 		return t.MCP.check()
 	case t.Timeout < 0:
@@ -126,6 +131,8 @@ func (t *ToolEntry) Check(func(string) bool) error {
 		return t.HTTP.check()
 	case t.Documents != nil:
 		return t.Documents.check()
+	case t.Skills != nil:
+		return t.Skills.check()
 	}
 	return nil
 }
@@ -171,6 +178,9 @@ func (t *ToolEntry) Open(name string, env workflow.Env) (any, error) {
 		t.once.Do(func() { t.docs = t.openDocuments(name, env) })
 		return t.docs, nil
 	}
+	if t.Skills != nil {
+		return &declaredSkills{ToolEntry: t, name: name, env: env}, nil
+	}
 	c := &declaredTool{ToolEntry: t, env: env, info: tool.Info{
 		Name: name, Description: t.Description, Timeout: time.Duration(t.Timeout), MaxResult: maxAnswer,
 	}}
@@ -197,6 +207,9 @@ func (t *ToolEntry) Open(name string, env workflow.Env) (any, error) {
 func (t *ToolEntry) CheckEnv(env workflow.Env) error {
 	if t.MCP != nil {
 		return t.MCP.checkEnv(env)
+	}
+	if t.Skills != nil {
+		return t.Skills.checkEnv(env)
 	}
 	if t.HTTP == nil {
 		return nil

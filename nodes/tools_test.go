@@ -138,7 +138,7 @@ nodes:
 `
 	_, err := workflow.Parse("in.yaml", []byte(src), toolOptions(nil))
 	wantProblems(t, err, []string{
-		`in.yaml:3:6: error[WF504]: tools.a: a tool has either http, workflow, mcp or documents`,
+		`in.yaml:3:6: error[WF504]: tools.a: a tool has either http, workflow, mcp, documents or skills`,
 		`in.yaml:4:6: error[WF504]: tools.b: the url has {id}, which is not under path`,
 		`in.yaml:5:6: error[WF504]: tools.c: path has id, but the url has no {id}`,
 		`in.yaml:6:6: error[WF504]: tools.d: the argument id is declared twice`,
