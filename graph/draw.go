@@ -129,14 +129,31 @@ func (t StoredThread[S]) Draw(ctx context.Context, at uint64, depth int) (Drawin
 	if err := t.p.compiled(); err != nil {
 		return Drawing{}, err
 	}
+	store, err := t.p.requireStore()
+	if err != nil {
+		return t.p.draw(depth, ""), err
+	}
+	turn, err := Turn(ctx, store, t.key.Thread, at, 0)
+	if err != nil {
+		return t.p.draw(depth, ""), err
+	}
+	return t.DrawTurn(ctx, turn, depth)
+}
+
+// DrawTurn is like Draw, for commits that [Turn] returned. Of a turn that was cut it counts what
+// these commits did.
+func (t StoredThread[S]) DrawTurn(ctx context.Context, turn []CommitInfo, depth int) (Drawing, error) {
+	if err := t.p.compiled(); err != nil {
+		return Drawing{}, err
+	}
 	d := t.p.draw(depth, "")
+	was := d.markTurn(turn)
+	if depth <= 0 || len(turn) == 0 {
+		return d, nil
+	}
 	store, err := t.p.requireStore()
 	if err != nil {
 		return d, err
 	}
-	was := walked{steps: map[uint64]int{}}
-	if err := d.markRoot(ctx, store, t.key.Thread, at, &was); err != nil || depth <= 0 {
-		return d, err
-	}
-	return d, d.markInside(ctx, store, t.key.Thread, was)
+	return d, d.markInside(ctx, store, turn[0], was)
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 )
 
@@ -212,6 +214,49 @@ func TestDraw_Run(t *testing.T) {
 	_, err = g.Thread("t1").Draw(ctx, 99, 0)
 	is(t, err, graph.ErrUnknownThread)
 	_, err = g.Thread("t2").Draw(ctx, 0, 0)
+	is(t, err, graph.ErrUnknownThread)
+}
+
+func TestDrawTurn_CountsTheNewestSteps(t *testing.T) {
+	cfg := stored()
+	g := gallery(t, cfg)
+	invoke(t, g, "t1", graph.Done)
+	whole, err := graph.Turn(ctx, cfg.Store, "t1", 0, 0)
+	if err != nil || len(whole) < 4 || whole[len(whole)-1].Source != checkpoint.Input {
+		t.Fatalf("the turn is %v, %v", whole, err)
+	}
+	for limit := 1; limit <= len(whole); limit++ {
+		turn, err := graph.Turn(ctx, cfg.Store, "t1", 0, limit)
+		if err != nil || !reflect.DeepEqual(turn, whole[:limit]) {
+			t.Fatalf("with the limit %d the turn is %v, %v", limit, turn, err)
+		}
+		d, err := g.Thread("t1").DrawTurn(ctx, turn, 1)
+		ran := 0
+		for _, n := range d.Nodes {
+			ran += n.Ran
+		}
+		want := 0
+		for _, c := range turn {
+			want += len(c.Nodes())
+		}
+		if err != nil || ran != want {
+			t.Errorf("with the limit %d nodes ran %d times, %v, want %d", limit, ran, err, want)
+		}
+	}
+	d, err := g.Thread("t1").DrawTurn(ctx, whole[:1], 1) // the child ran before
+	for _, n := range d.Nodes {
+		if n.Inside == nil {
+			continue
+		}
+		for _, in := range n.Inside.Nodes {
+			if err != nil || in.Ran > 0 {
+				t.Errorf("in the last step %s ran %d times, %v", in.Name, in.Ran, err)
+			}
+		}
+	}
+	_, err = graph.Turn(ctx, cfg.Store, "t1", 99, 0)
+	is(t, err, graph.ErrUnknownThread)
+	_, err = graph.Turn(ctx, cfg.Store, "t2", 0, 0)
 	is(t, err, graph.ErrUnknownThread)
 }
 

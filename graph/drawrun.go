@@ -11,44 +11,25 @@ import (
 type walked struct {
 	turn  int
 	steps map[uint64]int      // the last step on each branch that it came over
+	first checkpoint.Position // the step of the oldest commit
 	due   checkpoint.Position // the step that came after, if nothing did yet
 }
 
-// markRoot marks what the thread itself has done, and notes in was what that is.
-func (d *Drawing) markRoot(ctx context.Context, store checkpoint.Store, thread string, at uint64, was *walked) error {
-	var q checkpoint.Query
-	if at != 0 {
-		q.Before = at + 1
+// markTurn marks what the commits of a turn have done, and returns what they are.
+func (d *Drawing) markTurn(turn []CommitInfo) walked {
+	was := walked{steps: map[uint64]int{}}
+	if len(turn) == 0 {
+		return was
 	}
-	next := uint64(0) // the commit that the ones after it go on from
-	for p, err := range History(ctx, store, checkpoint.Key{Thread: thread}, q) {
-		if err != nil {
-			return err
-		}
-		switch {
-		case was.turn == 0:
-			if at != 0 && p.Checkpoint != at {
-				return unknown(checkpoint.Key{Thread: thread}, at)
-			}
-			was.turn = p.Turn
-			if at == 0 {
-				was.due = checkpoint.Position{Branch: p.Branch, Turn: p.Turn, Step: p.Step + 1}
-			}
-			d.markDue(p.Next)
-		case p.Checkpoint > next:
-			continue // on another branch
-		}
-		if p.Turn != was.turn {
-			break
-		}
-		next = p.parent()
+	newest, oldest := turn[0], turn[len(turn)-1]
+	was.turn = newest.Turn
+	was.first = checkpoint.Position{Branch: oldest.Branch, Turn: oldest.Turn, Step: oldest.Step}
+	d.markDue(newest.Next)
+	for _, p := range turn {
 		was.steps[p.Branch] = max(was.steps[p.Branch], p.Step)
 		d.markRan(p)
 	}
-	if was.turn == 0 {
-		return unknown(checkpoint.Key{Thread: thread}, at)
-	}
-	return nil
+	return was
 }
 
 // over reports whether a subgraph's turn that was begun there belongs to the turn.
@@ -57,11 +38,24 @@ func (w walked) over(at checkpoint.Position) bool {
 	return at == w.due || ok && at.Turn == w.turn && at.Step <= last
 }
 
-// markInside marks what subgraphs have done in the turn.
-func (d *Drawing) markInside(ctx context.Context, store checkpoint.Store, thread string, was walked) error {
+// before reports whether a subgraph's turn was begun before the turn, and so were all older ones.
+func (w walked) before(at checkpoint.Position) bool {
+	return at.Branch == w.first.Branch && (at.Turn < w.first.Turn || at.Turn == w.first.Turn && at.Step < w.first.Step)
+}
+
+// markInside marks what subgraphs have done in the turn whose newest commit is shown.
+func (d *Drawing) markInside(ctx context.Context, store checkpoint.Store, shown CommitInfo, was walked) error {
+	thread := shown.Thread
 	spaces, err := Namespaces(ctx, store, thread)
+	if err != nil || len(spaces) == 0 {
+		return err
+	}
+	head, err := Inspect(ctx, store, checkpoint.Key{Thread: thread})
 	if err != nil {
 		return err
+	}
+	if head.Checkpoint == shown.Checkpoint {
+		was.due = checkpoint.Position{Branch: head.Branch, Turn: head.Turn, Step: head.Step + 1}
 	}
 	for _, ns := range spaces {
 		child := d.inside(ns)
@@ -76,6 +70,9 @@ func (d *Drawing) markInside(ctx context.Context, store checkpoint.Store, thread
 			rec, err := checkpoint.ReadRecord(snap)
 			if err != nil {
 				return err
+			}
+			if rec.Within != nil && was.before(rec.Within.Root) {
+				break
 			}
 			if rec.Within == nil || rec.Graph != child.Graph || !was.over(rec.Within.Root) {
 				continue

@@ -93,6 +93,36 @@ func Inspect(ctx context.Context, store checkpoint.Store, key checkpoint.Key) (C
 	return CommitInfo{}, unknown(key, 0)
 }
 
+// Turn returns the commits of a thread's turn up to one of them or, if at is 0, to the newest: the
+// newest first, without those on other branches, and at most limit of them, all if limit is 0. An
+// unknown thread or commit is an ErrUnknownThread.
+func Turn(ctx context.Context, store checkpoint.Store, thread string, at uint64, limit int) (turn []CommitInfo, err error) {
+	q, key := checkpoint.Query{}, checkpoint.Key{Thread: thread}
+	if at != 0 {
+		q.Before = at + 1
+	}
+	next := uint64(0) // the commit that the ones after it go on from
+	for p, err := range History(ctx, store, key, q) {
+		switch {
+		case err != nil:
+			return nil, err
+		case len(turn) == 0 && at != 0 && p.Checkpoint != at:
+			return nil, unknown(key, at)
+		case len(turn) > 0 && p.Checkpoint > next:
+			continue // on another branch
+		case len(turn) > 0 && p.Turn != turn[0].Turn:
+			return turn, nil
+		}
+		if turn, next = append(turn, p), p.parent(); len(turn) == limit {
+			return turn, nil
+		}
+	}
+	if len(turn) == 0 {
+		return nil, unknown(key, at)
+	}
+	return turn, nil
+}
+
 // Namespaces returns the namespaces of a thread's subgraphs that have commits, in ascending
 // byte order: what [Interrupt], [Event] and [CommitInfo] call Namespace. A thread without
 // subgraphs has none; an unknown one is an ErrUnknownThread.

@@ -13,6 +13,7 @@ const WideRow = 8
 const (
 	ganttWidth  = 760 // of the times
 	ganttTrack  = 16
+	ganttBar    = 3 // at least
 	ganttTracks = WideRow
 	ganttPause  = 28 // a time in which nothing ran
 	ganttFooter = 20
@@ -53,8 +54,10 @@ func Gantt(spans []Span, now time.Time) string {
 			continue
 		}
 		for track, all := range r.tracks {
-			for _, s := range all {
-				w.span(s, left, r.y+ganttTrack*track, g, now)
+			for len(all) > 0 {
+				n := g.alike(all, now)
+				w.spans(all[:n], left, r.y+ganttTrack*track, g, now)
+				all = all[n:]
 			}
 		}
 	}
@@ -107,11 +110,32 @@ func (s Span) until(now time.Time) time.Time {
 	return s.End
 }
 
-// span writes a bar.
-func (w *svgWriter) span(s Span, left, y int, g *scale, now time.Time) {
+// alike returns how many of the first spans are one bar: those in one state on the same pixels.
+func (g *scale) alike(spans []Span, now time.Time) int {
+	first := spans[0]
+	end := max(g.x(first.Start)+ganttBar, g.x(first.until(now)))
+	for i, s := range spans[1:] {
+		if s.State != first.State || s.Attempt != first.Attempt || s.Note != first.Note || g.x(s.Start) >= end || g.x(s.until(now)) > end {
+			return i + 1
+		}
+	}
+	return len(spans)
+}
+
+// spans writes a bar for spans in the same state.
+func (w *svgWriter) spans(all []Span, left, y int, g *scale, now time.Time) {
+	s, last := all[0], all[len(all)-1]
 	x := left + g.x(s.Start)
-	width := max(3, left+g.x(s.until(now))-x)
-	text := fmt.Sprintf("%s, %s, %s", s.Row(), words[s.State], Duration(max(s.until(now).Sub(s.Start), time.Microsecond)))
+	width := max(ganttBar, left+g.x(last.until(now))-x)
+	var took time.Duration
+	for _, s := range all {
+		took += max(s.until(now).Sub(s.Start), time.Microsecond)
+	}
+	text := s.Row() + ", " + words[s.State]
+	if len(all) > 1 {
+		text += fmt.Sprintf(" %d times", len(all))
+	}
+	text += ", " + Duration(took)
 	if s.Attempt > 1 {
 		text += fmt.Sprintf(", attempt %d", s.Attempt)
 	}

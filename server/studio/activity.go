@@ -3,6 +3,7 @@ package studio
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"time"
 
@@ -12,44 +13,51 @@ import (
 	"github.com/weftrun/weft/internal/picture"
 )
 
-// activity is what the log of a thread has of its newest turn.
+// activity is what the log of a thread has of a turn.
 type activity struct {
-	position uint64 // of the newest event that was read
+	position uint64 // of the newest event of the log
 	spans    []picture.Span
 }
 
 // logTime bounds the time for reading a log.
 const logTime = 3 * time.Second
 
-// activityOf reads the log of a thread up to its newest event. Of the runs in it those of the turn
-// count, and with busy the newest. A log that cannot be read in time is shown as far as it was.
-func (r *request) activityOf(t Thread, turn []graph.CommitInfo, busy bool) (a activity, err error) {
+// activityOf reads what the log of a thread has of the newest steps of a turn. Of the runs in it
+// those of the turn count, and with busy the newest. until is the time of an older checkpoint, to
+// leave out what began later, or zero. A log that cannot be read in time is shown as far as it was.
+func (r *request) activityOf(t Thread, turn []graph.CommitInfo, until time.Time, busy bool) (a activity, err error) {
 	last, err := r.source.Position(r.Context(), t.ID)
 	if err != nil || last == 0 {
 		return a, err
 	}
 	a.position = last
+	ctx, cancel := context.WithTimeout(r.Context(), logTime)
+	defer cancel()
 	runs := map[string]bool{}
 	for _, c := range turn {
 		runs[c.Run] = true
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), logTime)
-	defer cancel()
+	after := uint64(0)
+	if len(turn) > 0 {
+		steps := newestOf(turn, maxColumns+1) // a step begins with the commit before it
+		after = r.logSince(ctx, t.ID, steps[len(steps)-1].Time, last)
+	}
+	if after == last {
+		return a, nil
+	}
 	events, newest := map[string][]graph.Event{}, ""
 	var order []string
-	for b, err := range r.source.Events(ctx, t.ID, 0) {
-		var missed *topic.MissedError
-		if errors.As(err, &missed) || errors.Is(err, eventlog.ErrBatch) {
-			continue
-		}
-		if err != nil {
+	for b, err := range r.batches(ctx, t.ID, after) {
+		if err != nil || b.Position > last {
 			break
 		}
-		if newest = b.Run; !slices.Contains(order, b.Run) {
-			order = append(order, b.Run)
+		if b.Run != "" {
+			if newest = b.Run; !slices.Contains(order, b.Run) {
+				order = append(order, b.Run)
+			}
+			events[b.Run] = append(events[b.Run], b.Events...)
 		}
-		events[b.Run] = append(events[b.Run], b.Events...)
-		if b.Position >= last {
+		if b.Position >= last || !until.IsZero() && lastTime(b).After(until) {
 			break
 		}
 	}
@@ -60,5 +68,63 @@ func (r *request) activityOf(t Thread, turn []graph.CommitInfo, busy bool) (a ac
 		}
 	}
 	a.spans = picture.Spans(all)
+	if !until.IsZero() {
+		a.spans = slices.DeleteFunc(a.spans, func(s picture.Span) bool { return !s.Start.Before(until) })
+	}
 	return a, r.Context().Err()
+}
+
+// batches yields the batches of a log after a position, empty ones for those that cannot be read.
+func (r *request) batches(ctx context.Context, thread string, after uint64) iter.Seq2[eventlog.Batch, error] {
+	return func(yield func(eventlog.Batch, error) bool) {
+		for b, err := range r.source.Events(ctx, thread, after) {
+			var missed *topic.MissedError
+			if errors.As(err, &missed) {
+				continue
+			}
+			if errors.Is(err, eventlog.ErrBatch) {
+				b, err = eventlog.Batch{Position: b.Position}, nil
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
+}
+
+// logSince returns a position in a log: what comes before it has happened before a time.
+func (r *request) logSince(ctx context.Context, thread string, since time.Time, last uint64) uint64 {
+	low, high := uint64(0), last
+	for low < high && ctx.Err() == nil {
+		middle := low + (high-low)/2
+		earlier := uint64(0) // the position of a batch that was
+		for b, err := range r.batches(ctx, thread, middle) {
+			if err != nil {
+				break
+			}
+			at := lastTime(b)
+			if !at.IsZero() && at.Before(since) {
+				earlier = b.Position
+			}
+			if !at.IsZero() || b.Position >= high { // the next batch may never come
+				break
+			}
+		}
+		if earlier > 0 {
+			low = earlier
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// lastTime returns the time of the last event of a batch that has one.
+func lastTime(b eventlog.Batch) (at time.Time) {
+	for _, e := range slices.Backward(b.Events) {
+		if !e.Time.IsZero() {
+			return e.Time
+		}
+	}
+	return at
 }

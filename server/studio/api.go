@@ -152,14 +152,14 @@ func (s *Handler) apiPicture(w http.ResponseWriter, req *http.Request) {
 		if t.Graph == nil || t.GraphID != g.ID {
 			return "", &requestError{http.StatusNotFound, fmt.Sprintf("the thread is none of the graph %.100q", g.ID)}
 		}
-		d, err := t.Graph.Thread(t.ID).Draw(r.Context(), at, int(depth))
+		turn, err := graph.Turn(r.Context(), t.Store, t.ID, at, turnSteps)
 		if errors.Is(err, graph.ErrUnknownThread) {
 			return "", noCheckpoint(at)
 		}
 		if err != nil {
 			return "", err
 		}
-		turn, err := picture.Turn(r.Context(), t.Store, t.ID, at)
+		d, err := t.Graph.Thread(t.ID).DrawTurn(r.Context(), turn, int(depth))
 		return r.cache.Layout(d).SVG(picture.Options{Run: picture.NewRun(d, turn)}), err
 	}()
 	if err != nil {
@@ -303,11 +303,18 @@ func apiTimeline(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	turn, err := picture.Turn(r.Context(), t.Store, t.ID, at)
+	turn, err := graph.Turn(r.Context(), t.Store, t.ID, at, turnSteps)
+	if at != 0 && errors.Is(err, graph.ErrUnknownThread) {
+		return nil, noCheckpoint(at)
+	}
 	if err != nil && !errors.Is(err, graph.ErrUnknownThread) {
 		return nil, err
 	}
-	a, err := r.activityOf(t, turn, at == 0 && t.Status == "busy")
+	until := time.Time{}
+	if at != 0 {
+		until = turn[0].Time
+	}
+	a, err := r.activityOf(t, turn, until, at == 0 && t.Status == "busy")
 	return map[string]any{"position": a.position, "spans": append([]picture.Span{}, a.spans...)}, err
 }
 

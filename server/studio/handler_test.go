@@ -33,6 +33,7 @@ type memory struct {
 	refuse  error
 	records map[string]string // answers by method and path
 	log     eventlog.Log
+	read    int // batches of the log
 	changed chan struct{}
 }
 
@@ -105,7 +106,13 @@ func (m *memory) Prune(_ context.Context, thread string) error  { return m.note(
 func (m *memory) Remove(_ context.Context, thread string) error { return m.note("remove %s", thread) }
 
 func (m *memory) Events(ctx context.Context, thread string, after uint64) iter.Seq2[eventlog.Batch, error] {
-	return m.log.Follow(ctx, thread, after)
+	return func(yield func(eventlog.Batch, error) bool) {
+		for b, err := range m.log.Follow(ctx, thread, after) {
+			if m.read++; !yield(b, err) {
+				return
+			}
+		}
+	}
 }
 
 func (m *memory) Position(ctx context.Context, thread string) (uint64, error) {

@@ -61,8 +61,8 @@ func (p *threadPage) tasks(r *request) h.Part {
 	if node != "" {
 		heading += ": " + node
 		var places h.Parts
-		for i := len(p.Turn) - 1; i >= 0; i-- {
-			if c := p.Turn[i]; slices.ContainsFunc(c.Ran, func(r checkpoint.Ran) bool { return r.Node == node }) {
+		for _, c := range slices.Backward(newestOf(p.Turn, maxColumns)) {
+			if slices.ContainsFunc(c.Ran, func(r checkpoint.Ran) bool { return r.Node == node }) {
 				places = append(places, h.Text(" "), swap(r.with(escapedPath("threads", p.ID), "at", fmt.Sprint(c.Checkpoint)), "", fmt.Sprintf("step %d", c.Step)))
 			}
 		}

@@ -108,7 +108,7 @@ func TestThread_ShowsTheTimesOfItsLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := head.Time.Add(-time.Minute)
+	at := head.Time.Add(time.Second)
 	event := func(second int, phase graph.Phase, err error) graph.Event {
 		return graph.Event{Mode: graph.Tasks, Time: at.Add(time.Duration(second) * time.Second), Phase: phase, Node: "read", Task: "x", Attempt: 1 + second/4, Err: err}
 	}

@@ -18,9 +18,9 @@ func TestThread_ListsTheTasksOfAWideRow(t *testing.T) {
 	}
 	b := eventlog.Batch{Run: head.Run}
 	for i := range 250 {
-		ev := graph.Event{Mode: graph.Tasks, Node: "search", Task: fmt.Sprint("k", i), Label: fmt.Sprintf("<page %d>", i), Phase: graph.Started, Attempt: 1, Time: time.Unix(int64(i), 0)}
+		ev := graph.Event{Mode: graph.Tasks, Node: "search", Task: fmt.Sprint("k", i), Label: fmt.Sprintf("<page %d>", i), Phase: graph.Started, Attempt: 1, Time: head.Time.Add(time.Duration(i) * time.Second)}
 		end := ev
-		end.Phase, end.Time = graph.Finished, time.Unix(1000, 0)
+		end.Phase, end.Time = graph.Finished, head.Time.Add(1000*time.Second)
 		if i == 3 {
 			end.Phase, end.Err = graph.Failing, errRefused
 		}

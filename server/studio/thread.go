@@ -93,13 +93,13 @@ func showThread(r *request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	turn, err := picture.Turn(r.Context(), t.Store, t.ID, at)
-	if errors.Is(err, graph.ErrUnknownThread) || err == nil && len(turn) == 0 {
+	turn, err := graph.Turn(r.Context(), t.Store, t.ID, at, turnSteps)
+	if errors.Is(err, graph.ErrUnknownThread) {
 		if at != 0 {
 			return view{}, noCheckpoint(at)
 		}
 		p.Note = "The thread has no checkpoint yet."
-		if p.Activity, err = r.activityOf(t, nil, true); err != nil {
+		if p.Activity, err = r.activityOf(t, nil, time.Time{}, true); err != nil {
 			return view{}, err
 		}
 		return p.view(r), nil
@@ -110,9 +110,6 @@ func showThread(r *request) (view, error) {
 	p.Commit, p.At, p.Turn = turn[0], turn[0].Checkpoint, turn
 	if p.Spaces, err = graph.Namespaces(r.Context(), t.Store, t.ID); err != nil {
 		return view{}, err
-	}
-	if at != 0 && p.At != at {
-		return view{}, noCheckpoint(at)
 	}
 	if err := p.history(r); err != nil {
 		return view{}, err
@@ -176,15 +173,18 @@ func parentOf(c graph.CommitInfo) uint64 {
 // show reads the state and draws the pictures.
 func (p *threadPage) show(r *request, turn []graph.CommitInfo) (err error) {
 	atHead := p.At == p.Newest
-	if p.Activity, err = r.activityOf(p.Thread, turn, atHead && p.Status == "busy"); err != nil {
+	now, until := p.Commit.Time, p.Commit.Time
+	if atHead {
+		until = time.Time{}
+	}
+	if p.Activity, err = r.activityOf(p.Thread, turn, until, atHead && p.Status == "busy"); err != nil {
 		return err
 	}
-	now := p.Commit.Time
 	if atHead && p.Status == "busy" {
 		now = time.Now()
 	}
 	spans := p.Activity.spans
-	if chart := picture.Gantt(lastOfSpans(spansUntil(spans, p.Commit.Time, atHead)), now); chart != "" {
+	if chart := picture.Gantt(lastOfSpans(spans), now); chart != "" {
 		p.Chart = h.SVG(chart)
 	}
 	if p.Graph == nil {
@@ -192,7 +192,7 @@ func (p *threadPage) show(r *request, turn []graph.CommitInfo) (err error) {
 		p.Note = fmt.Sprintf("The server does not serve the graph %q of this thread, so there is no picture and no state.", p.Commit.Graph)
 		return nil
 	}
-	d, err := p.Graph.Thread(p.ID).Draw(r.Context(), p.At, 1)
+	d, err := p.Graph.Thread(p.ID).DrawTurn(r.Context(), turn, 1)
 	if err != nil {
 		return err
 	}
@@ -217,28 +217,15 @@ func (p *threadPage) show(r *request, turn []graph.CommitInfo) (err error) {
 	return err
 }
 
-// What the charts of a turn have at most: its newest steps and spans.
+// What a page shows of a turn at most: its newest steps, and in the charts steps and spans.
 const (
+	turnSteps  = 1000
 	maxColumns = 300
 	maxSpans   = 2000
 )
 
 // newestOf returns the first of a list that begins with the newest.
 func newestOf[T any](list []T, most int) []T { return list[:min(len(list), most)] }
-
-// spansUntil returns the spans that began before a checkpoint was stored; all of them at the head.
-func spansUntil(spans []picture.Span, at time.Time, all bool) []picture.Span {
-	if all {
-		return spans
-	}
-	var earlier []picture.Span
-	for _, s := range spans {
-		if s.Start.Before(at) {
-			earlier = append(earlier, s)
-		}
-	}
-	return earlier
-}
 
 // lastOfSpans returns the newest spans of a turn.
 func lastOfSpans(spans []picture.Span) []picture.Span { return spans[max(0, len(spans)-maxSpans):] }

@@ -80,7 +80,8 @@ func (p *threadPage) run() h.Part {
 	if p.Picture == nil {
 		return nil
 	}
-	return section("run", "Run", pictureBox("Picture of the run", p.Picture), picture.Legend(p.Run), folded("As text", p.Text))
+	return section("run", "Run", pictureBox("Picture of the run", p.Picture), picture.Legend(p.Run), folded("As text", p.Text),
+		h.If(len(p.Turn) == turnSteps, muted(fmt.Sprintf("The picture counts the newest %d steps of the turn.", turnSteps))))
 }
 
 // times is the chart of what ran when.

@@ -117,15 +117,13 @@ func (s *session) drawRun(ctx context.Context, file string, f graphFlags) error 
 	if err := s.find(ctx, "graph", file, p); err != nil {
 		return err
 	}
-	d, err := s.graph.Thread(s.thread).Draw(ctx, f.at, f.depth)
+	turn, err := graph.Turn(ctx, s.store, s.thread, f.at, 0)
 	if err != nil {
 		return moment{at: f.at}.unknown(ctx, s, err)
 	}
-	var turn []graph.CommitInfo
-	if f.format == "svg" || f.format == "html" {
-		if turn, err = picture.Turn(ctx, s.store, s.thread, f.at); err != nil {
-			return err
-		}
+	d, err := s.graph.Thread(s.thread).DrawTurn(ctx, turn, f.depth)
+	if err != nil {
+		return err
 	}
 	return s.printDrawing(d, f.format, &drawnRun{s.thread, turn})
 }

@@ -12,7 +12,7 @@ import (
 // drawnRun is what a drawing shows of a thread.
 type drawnRun struct {
 	thread string
-	turn   []graph.CommitInfo // as picture.Turn returns them
+	turn   []graph.CommitInfo // as graph.Turn returns them
 }
 
 // of returns the run for the picture of a drawing.
@@ -40,7 +40,7 @@ func (s *session) historyPage(ctx context.Context, f historyFlags, listed []grap
 	if err != nil || !found {
 		return errors.Join(err, s.unknownThread())
 	}
-	if page.Turn, err = picture.Turn(ctx, s.store, s.thread, 0); err != nil {
+	if page.Turn, err = graph.Turn(ctx, s.store, s.thread, 0, 0); err != nil {
 		return err
 	}
 	why, err := s.findToRead(ctx, "history", "", head)
@@ -50,7 +50,7 @@ func (s *session) historyPage(ctx context.Context, f historyFlags, listed []grap
 	if why != nil {
 		page.Note = "There is no picture of the graph: " + why.Error()
 	} else {
-		d, err := s.graph.Thread(s.thread).Draw(ctx, 0, 1)
+		d, err := s.graph.Thread(s.thread).DrawTurn(ctx, page.Turn, 1)
 		if err != nil {
 			return err
 		}

@@ -97,7 +97,7 @@ func TestSteps_ShowTheStatesOfTheCommandLine(t *testing.T) {
 	b.ask("why?")
 	thread := b.location()[strings.LastIndexByte(b.location(), '/')+1:]
 	for at := 2; at <= 8; at += 3 { // before, no node has written anything
-		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{const r = document.querySelector('#at'); r.value = %d; r.dispatchEvent(new Event('input', {bubbles: true}))}`, at)))
+		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{const r = document.querySelector('#at'); r.value = %d; r.dispatchEvent(new Event('input', {bubbles: true})); r.dispatchEvent(new Event('change', {bubbles: true}))}`, at)))
 		b.until(fmt.Sprintf(`document.querySelector('#summary').innerText.includes('checkpoint %d of 8')`, at))
 		shown := eval[string](b, `fetch(document.querySelector('#fields a[href*="state.json"]').href).then((r) => r.json()).then((v) => JSON.stringify(v))`)
 		var want, got map[string]any

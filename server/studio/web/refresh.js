@@ -24,7 +24,11 @@ function localTimes(root) {
 function isEdited(part) {
   for (const field of part.querySelectorAll('input,textarea,select')) {
     if (field.type === 'hidden') continue
-    if (field.defaultValue !== undefined && field.value !== field.defaultValue && field.type !== 'range') return true
+    if (field.type === 'range') {
+      if (field.matches(':active')) return true
+      continue
+    }
+    if (field.defaultValue !== undefined && field.value !== field.defaultValue) return true
     if (field.type === 'checkbox' && field.checked !== field.defaultChecked) return true
   }
   return false
@@ -94,9 +98,11 @@ export async function refresh(url = location.href) {
 /**
  * Shows another page of the same kind in place of this one.
  * @param {string} url
+ * @param {boolean} [replace] whether it takes the place of this one in the history, too
  */
-export async function visit(url) {
-  history.pushState(null, '', url)
+export async function visit(url, replace) {
+  if (replace) history.replaceState(null, '', url)
+  else history.pushState(null, '', url)
   if (!(await refresh(url))) location.assign(url)
 }
 
