@@ -3,8 +3,10 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server"
@@ -12,20 +14,22 @@ import (
 )
 
 type countState struct {
-	N state.Value[int] `json:"n"`
+	N     state.Value[int]      `json:"n"`
+	Texts state.Value[[]string] `json:"texts"`
+	More  state.List[string]    `json:"more"`
 }
 
-// BenchmarkStudio_LongThread measures pages of a thread with a turn of 10,000 steps.
-func BenchmarkStudio_LongThread(b *testing.B) {
-	const steps = 10_000
-	store, err := sqlite.Open(b.Context(), b.TempDir()+"/weft.db")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { store.Close() })
+// counting compiles a graph whose node runs steps times. Each run adds a text of so many bytes.
+func counting(b *testing.B, store checkpoint.Store, steps, bytes int) graph.Untyped {
+	b.Helper()
 	loop := graph.New[countState]("loop")
 	loop.Node("step", graph.Func(func(_ context.Context, s *countState) error {
 		s.N.Set(s.N.Get() + 1)
+		if bytes > 0 {
+			text := strings.Repeat("0123456789abcdef", bytes/16)
+			s.More.Append(text)
+			s.Texts.Set(append(s.Texts.Get(), text))
+		}
 		return nil
 	}))
 	loop.Edge(graph.Start, "step")
@@ -39,29 +43,43 @@ func BenchmarkStudio_LongThread(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	return g.Untyped()
+}
+
+// BenchmarkStudio_Thread measures pages of a thread with a turn of 10,000 steps, and of one with a
+// state of 1 MiB.
+func BenchmarkStudio_Thread(b *testing.B) {
+	store, err := sqlite.Open(b.Context(), b.TempDir()+"/weft.db")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { store.Close() })
 	s, stop := startChains(b, store, nil, func(c *server.Config) {
-		c.Graphs, c.Studio = map[string]graph.Untyped{"loop": g.Untyped()}, server.StudioOn
+		c.Graphs, c.Studio = map[string]graph.Untyped{"long": counting(b, store, 10_000, 0), "large": counting(b, store, 2, 256<<10)}, server.StudioOn
 	})
 	defer stop()
-	c := &client{t: b, handler: s, saved: map[string]string{}, seen: map[string][]int{}}
-	c.do(step{request: "POST /threads", status: 200, save: "t=thread_id"})
-	c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"loop","input":{}}`, status: 200})
-	path := "/studio/threads/" + c.saved["t"]
-	for _, at := range []int{0, steps / 2, 10} {
-		b.Run(fmt.Sprintf("at=%d", at), func(b *testing.B) {
-			size := 0
-			for b.Loop() {
-				address := path
-				if at > 0 {
-					address += fmt.Sprintf("?at=%d", at)
+	for _, page := range []struct {
+		graph   string
+		queries []string
+	}{
+		{"large", []string{"", "?at=3&from=2", "?at=3&tab=raw"}},
+		{"long", []string{"", "?at=5000", "?at=10"}},
+	} {
+		c := &client{t: b, handler: s, saved: map[string]string{}, seen: map[string][]int{}}
+		c.do(step{request: "POST /threads", status: 200, save: "t=thread_id"})
+		c.do(step{request: "POST /threads/{t}/runs/wait", body: fmt.Sprintf(`{"assistant_id":%q,"input":{}}`, page.graph), status: 200})
+		for _, query := range page.queries {
+			b.Run(page.graph+query, func(b *testing.B) {
+				size := 0
+				for b.Loop() {
+					w := studioPage(s, "/studio/threads/"+c.saved["t"]+query, "")
+					if w.Code != 200 {
+						b.Fatalf("got %d: %.300s", w.Code, w.Body)
+					}
+					size = w.Body.Len()
 				}
-				w := studioPage(s, address, "")
-				if w.Code != 200 {
-					b.Fatalf("got %d: %.300s", w.Code, w.Body)
-				}
-				size = w.Body.Len()
-			}
-			b.ReportMetric(float64(size), "bytes")
-		})
+				b.ReportMetric(float64(size), "bytes")
+			})
+		}
 	}
 }

@@ -19,8 +19,12 @@ type activity struct {
 	spans    []picture.Span
 }
 
-// logTime bounds the time for reading a log.
-const logTime = 3 * time.Second
+const (
+	// logTime bounds the time for reading a log.
+	logTime = 3 * time.Second
+	// shortLog is how many batches are read without looking for the first that counts.
+	shortLog = 16
+)
 
 // activityOf reads what the log of a thread has of the newest steps of a turn. Of the runs in it
 // those of the turn count, and with busy the newest. until is the time of an older checkpoint, to
@@ -38,7 +42,7 @@ func (r *request) activityOf(t Thread, turn []graph.CommitInfo, until time.Time,
 		runs[c.Run] = true
 	}
 	after := uint64(0)
-	if len(turn) > 0 {
+	if len(turn) > 0 && last > shortLog {
 		steps := newestOf(turn, maxColumns+1) // a step begins with the commit before it
 		after = r.logSince(ctx, t.ID, steps[len(steps)-1].Time, last)
 	}

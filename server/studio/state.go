@@ -40,35 +40,103 @@ func fieldsOf(state json.RawMessage) ([]field, error) {
 }
 
 func fieldOf(name string, value json.RawMessage) field {
-	value = readable(value)
-	f := field{Name: name, Text: string(value)}
-	var b bytes.Buffer
+	f := field{Name: name}
+	first := byte(0)
+	if len(value) > 0 {
+		first = value[0]
+	}
 	switch {
-	case len(value) > 0 && value[0] == '"':
+	case first == '"':
 		var text string
 		if json.Unmarshal(value, &text) == nil && (utf8.RuneCountInString(text) > maxLine || strings.Contains(text, "\n")) {
 			f.Kind, f.Text = fmt.Sprintf("text of %d characters", utf8.RuneCountInString(text)), text
 		}
-	case len(value) > 0 && value[0] == '[':
-		var list []json.RawMessage
-		_ = json.Unmarshal(value, &list) // it is valid, as a part of a valid state
-		f.Kind = fmt.Sprintf("list of %d", len(list))
-	case len(value) > 0 && value[0] == '{':
-		var object map[string]json.RawMessage
-		_ = json.Unmarshal(value, &object) // it is valid, as a part of a valid state
-		f.Kind = fmt.Sprintf("object of %d", len(object))
+	case (first == '[' || first == '{') && len(value) > maxLine:
+		f.Kind = fmt.Sprintf(map[byte]string{'[': "list of %d", '{': "object of %d"}[first], members(value))
+		f.Text = preview(value, maxValue+1)
 	}
-	if f.Kind != "" && f.Text == string(value) {
-		if len(value) <= maxLine {
-			f.Kind = ""
-		} else if json.Indent(&b, value, "", "  ") == nil {
-			f.Text = b.String()
-		}
+	if f.Kind == "" {
+		f.Text = string(readable(value))
 	}
 	if len(f.Text) > maxValue {
 		f.Text, f.Cut = strings.ToValidUTF8(f.Text[:maxValue], ""), true
 	}
 	return f
+}
+
+// members returns how many values a list or an object of JSON has, which is not empty.
+func members(value json.RawMessage) (n int) {
+	n = 1
+	depth := 0
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '"':
+			i = stringEnd(value, i)
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		case ',':
+			if depth == 1 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// stringEnd returns the index of the quote that ends a string of JSON, which begins at i.
+func stringEnd(value json.RawMessage, i int) int {
+	for i++; i < len(value) && value[i] != '"'; i++ {
+		if value[i] == '\\' {
+			i++
+		}
+	}
+	return min(i, len(value)-1)
+}
+
+// preview returns JSON as people read it: with a line for each value, and readable. It ends soon
+// after most bytes.
+func preview(value json.RawMessage, most int) string {
+	var b bytes.Buffer
+	depth := 0
+	line := func() {
+		b.WriteByte('\n')
+		for range depth {
+			b.WriteString("  ")
+		}
+	}
+	for i := 0; i < len(value) && b.Len() < most; i++ {
+		switch c := value[i]; c {
+		case '"':
+			end := stringEnd(value, i)
+			b.Write(readable(value[i:min(end+1, i+2*most)]))
+			i = end
+		case '[', '{':
+			b.WriteByte(c)
+			rest := bytes.TrimLeft(value[i+1:], " \t\r\n")
+			if len(rest) > 0 && (rest[0] == ']' || rest[0] == '}') {
+				b.WriteByte(rest[0])
+				i = len(value) - len(rest)
+				continue
+			}
+			depth++
+			line()
+		case ']', '}':
+			depth--
+			line()
+			b.WriteByte(c)
+		case ',':
+			b.WriteByte(c)
+			line()
+		case ':':
+			b.WriteString(": ")
+		case ' ', '\t', '\n', '\r':
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 // readable returns JSON in which <, > and & are not escaped, as they are by many encoders.

@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -28,6 +29,31 @@ func TestFields_ValuesAreReadable(t *testing.T) {
 	}
 	if _, err := fieldsOf(json.RawMessage(`[1]`)); err == nil {
 		t.Error("a state that is a list has fields")
+	}
+}
+
+// A preview is what json.Indent makes of the value, and ends where it is cut.
+func TestPreview_IsIndentedJSON(t *testing.T) {
+	for _, value := range []string{
+		`[]`, `{}`, `[ ]`, `[[],{},[{}]]`, `{"a":[1,2,{"b":"x, [y] {z}: \""}],"c":{"d":null,"e":true}}`, `[-1.5e3,"\"","a\\"]`, `"text"`, `[1, 2]`,
+	} {
+		var want bytes.Buffer
+		if err := json.Indent(&want, []byte(value), "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		got := preview(json.RawMessage(value), 1000)
+		if got != want.String() {
+			t.Errorf("%s: got\n%s\nwant\n%s", value, got, want.String())
+		}
+		for most := range len(got) {
+			if cut := preview(json.RawMessage(value), most); !strings.HasPrefix(got, cut) || len(cut) < most {
+				t.Errorf("%s: of %d bytes the preview is %q", value, most, cut)
+			}
+		}
+		var list []json.RawMessage
+		if json.Unmarshal([]byte(value), &list) == nil && len(list) > 0 && members(json.RawMessage(value)) != len(list) {
+			t.Errorf("%s has %d values", value, members(json.RawMessage(value)))
+		}
 	}
 }
 
