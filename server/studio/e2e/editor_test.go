@@ -1,10 +1,13 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +115,110 @@ func TestEditor_ShowsMistakesAndSaves(t *testing.T) {
 	b.until(`document.querySelector('#text').value.includes('# mine')`)
 	other := s.open(t, "/studio/editor/hello.yaml#L12")
 	other.until(`document.activeElement.id === 'text' && document.querySelector('#text').value.slice(0, document.querySelector('#text').selectionStart).split('\n').length === 12`)
+}
+
+// place is where a mistake is.
+type place struct {
+	Code      string
+	Line, Col int
+}
+
+// wrong returns the examples of docs/errors.md with a mistake, by its code, in their order.
+func wrong(t *testing.T) (codes []string, texts map[string]string) {
+	t.Helper()
+	page, err := os.ReadFile("../../../docs/errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts = map[string]string{}
+	for _, entry := range strings.Split(string(page), "\n### ")[1:] {
+		code, rest, _ := strings.Cut(entry, "\n")
+		_, rest, ok := strings.Cut(rest, "\nWrong:\n\n```yaml\n")
+		if text, _, _ := strings.Cut(rest, "```\n"); ok {
+			codes, texts[code] = append(codes, code), text
+		}
+	}
+	return codes, texts
+}
+
+// The first 50 mistakes are shown where the command line reports them. Those of several files or of
+// a configuration are left out.
+func TestEditor_ShowsEachCodeAtItsPlace(t *testing.T) {
+	t.Parallel()
+	codes, texts := wrong(t)
+	s := edits(t)
+	files := t.TempDir()
+	args := []string{"validate", "--json"}
+	for _, code := range codes {
+		args = append(args, code+".yaml")
+		if err := os.WriteFile(filepath.Join(files, code+".yaml"), []byte(texts[code]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(binary, args...)
+	cmd.Dir, cmd.Env = files, s.cmd.Env
+	out, err := cmd.Output() // it fails: the files have mistakes
+	expected := map[string][]place{}
+	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
+		var file struct {
+			File     string
+			Problems []struct {
+				place
+				File string
+			}
+		}
+		if err := d.Decode(&file); err != nil {
+			t.Fatalf("weft validate prints %s, %v", out, err)
+		}
+		for _, p := range file.Problems {
+			if p.File == file.File {
+				expected[strings.TrimSuffix(filepath.Base(file.File), ".yaml")] = append(expected[strings.TrimSuffix(filepath.Base(file.File), ".yaml")], p.place)
+			}
+		}
+	}
+	if len(expected) == 0 {
+		t.Fatalf("weft validate prints %s, %v", out, err)
+	}
+	b := s.open(t, "/studio/editor/hello.yaml")
+	b.until(`document.querySelector('.under')`)
+	var times []float64
+	for _, code := range codes {
+		want, text := expected[code], texts[code]
+		if len(times) == 50 {
+			break
+		}
+		if !slices.ContainsFunc(want, func(p place) bool { return p.Code == code }) {
+			continue
+		}
+		typed, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		places, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := eval[float64](b, `(async () => {
+			const text = document.querySelector('#text'), want = `+string(places)+`
+			const key = (all) => all.map((p) => p.Line + ':' + p.Col + ':' + (p.Code ?? p.Text.slice(0, 5))).sort().join(' ')
+			const begun = performance.now()
+			text.value = `+string(typed)+`
+			text.dispatchEvent(new Event('input', {bubbles: true}))
+			const marked = () => key(JSON.parse(document.querySelector('#found').dataset.places)) === key(want)
+				&& want.every((p) => document.querySelector('.gutter').children[Math.min(p.Line, document.querySelector('.gutter').children.length) - 1].matches('.bad, .warned'))
+			while (!marked() && performance.now() - begun < 10000) await new Promise((r) => setTimeout(r, 4))
+			return marked() ? performance.now() - begun : -1
+		})()`)
+		if got < 0 {
+			t.Errorf("%s: the editor marks %s, want %s", code, eval[string](b, `document.querySelector('#found').dataset.places`), places)
+		}
+		times = append(times, got)
+	}
+	slices.Sort(times)
+	if len(times) < 50 {
+		t.Fatalf("%d mistakes were tried, want 50", len(times))
+	}
+	t.Logf("a mistake is shown after %.0f ms, at most %.0f ms", times[len(times)/2], times[len(times)-1])
 }
 
 func TestEditor_KeepsUnsavedWork(t *testing.T) {
