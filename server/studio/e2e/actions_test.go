@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -83,76 +84,86 @@ func TestFanOut_IsOneStripThatUnfolds(t *testing.T) {
 	b.shot("fan-out")
 }
 
-func TestReplay_ShowsTheFirstDifference(t *testing.T) {
-	t.Parallel()
-	s := served(t, map[string]string{"hello.yaml": flow})
-	thread := s.runs(t, "hello", map[string]any{"name": "Ada"})
-	b := s.open(t, "/studio/editor/hello.yaml")
-	b.until(`document.querySelector('.under')`)
-	b.types(strings.NewReplacer("Hello ${", "Goodbye ${", "Hello Ada", "Goodbye Ada").Replace(flow))
-	b.press("Save")
-	b.sees("The file is saved")
-	for i := 0; ; i++ { // until the server has read the file again
-		b.do(chromedp.Navigate(s.url + "/studio/threads/" + thread))
-		b.press("Replay with current code")
-		b.press("Run the steps again")
-		b.until(`document.querySelector('main .notice')`)
-		if !eval[bool](b, `document.body.innerText.includes('comes out as recorded')`) || i == 50 {
-			break
-		}
+// paste runs a command of a page as a person does who has pasted it.
+func (s *server) paste(t testing.TB, command string) string {
+	t.Helper()
+	cmd := exec.Command("bash", "-c", strings.Replace(command, "curl ", "curl -sSf ", 1))
+	cmd.Dir, cmd.Env = s.dir, append(s.cmd.Env, "WEFT_STORE=sqlite:weft.db", "WEFT="+s.url, "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
+	var mistakes strings.Builder
+	cmd.Stderr = &mistakes
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%s", command, err, out, mistakes.String())
 	}
-	b.sees("Checkpoint 2, step 1 of turn 1 (greet) comes out otherwise")
-	b.sees("Goodbye Ada")
-	b.sees("Hello Ada")
-	b.shot("divergence")
+	return string(out)
 }
 
-// The commands beside the actions do what the actions do.
-func TestCommands_DoWhatTheActionsDo(t *testing.T) {
+// command returns the command of a page that begins with a prefix.
+func (b *tab) command(prefix string) string {
+	b.Helper()
+	b.until(fmt.Sprintf(`[...document.querySelectorAll('main weft-copy code')].some((c) => c.textContent.startsWith(%q))`, prefix))
+	all := eval[[]string](b, fmt.Sprintf(`[...document.querySelectorAll('main weft-copy code')].map((c) => c.textContent).filter((c) => c.startsWith(%q))`, prefix))
+	if len(all) != 1 {
+		b.Fatalf("the page has the commands %q that begin with %q, want one", all, prefix)
+	}
+	return all[0]
+}
+
+// Each command that an action shows does what the action does.
+func TestCommands_DoWhatTheirActionsDo(t *testing.T) {
 	t.Parallel()
 	asks := strings.Replace(flow, "    next: END", "    next: ask\n  ask:\n    approval: {title: Send it}\n    next: END", 1)
 	s := served(t, map[string]string{"hello.yaml": asks}, "--store", "sqlite:weft.db")
-	s.cmd.Env = append(s.cmd.Env, "WEFT_STORE=sqlite:weft.db")
 	thread := s.runs(t, "hello", map[string]any{"name": "Ada"})
-	b := s.open(t, "/studio/threads/"+thread+"?at=1")
-	command := func(action string) string {
+	path, api := "/studio/threads/"+thread, "curl -X POST "+s.url+"/studio/api/threads/"+thread
+	b := s.open(t, path+"?at=1")
+	branches := func(want int) {
 		t.Helper()
-		b.press(action)
-		return eval[string](b, fmt.Sprintf(`[...document.querySelectorAll('#acts details')].find((d) => d.querySelector('summary').textContent === %q).querySelector('weft-copy code').textContent`, action))
+		b.do(chromedp.Navigate(s.url + path + "?at=1"))
+		b.until(fmt.Sprintf(`document.querySelectorAll('nav[aria-label=Branches] a').length === %d`, want))
 	}
-	head := func() (n int) {
-		t.Helper()
-		var history []json.RawMessage
-		s.call(t, "POST", "/threads/"+thread+"/history", `{"limit":1000}`, &history)
-		return len(history)
+	if out := s.paste(t, b.command("weft state")); !strings.Contains(out, "Ada") {
+		t.Errorf("weft state prints %s", out)
 	}
-	if got := s.shell(t, eval[string](b, `document.querySelector('#steps weft-copy code').textContent`)); !strings.Contains(got, "Ada") {
-		t.Errorf("the state at 1 is %s", got)
-	}
-	before := head()
-	s.shell(t, command("Fork here"))
-	if after := head(); after <= before {
-		t.Errorf("a fork leaves %d commits of %d", after, before)
-	}
-	b.do(chromedp.Navigate(s.url + "/studio/threads/" + thread))
-	edit := strings.Replace(command("Edit and go on"), `"Ada"`, `"Bob"`, 1)
-	s.shell(t, edit)
-	var state struct{ Values struct{ Name string } }
-	s.call(t, "GET", "/threads/"+thread+"/state", "", &state)
-	if state.Values.Name != "Bob" {
-		t.Errorf("after %s the name is %q", edit, state.Values.Name)
-	}
+	s.paste(t, b.command("weft fork"))
+	branches(2)
+	s.paste(t, b.command(api+"/fork"))
+	branches(3)
+	edit := strings.Replace(b.command(api+"/edit"), `"Ada"`, `"Bob"`, 1)
+	s.paste(t, edit)
+	branches(4)
+	b.do(chromedp.Navigate(s.url + path))
 	b.until(`document.querySelector('#summary .status-interrupted')`) // it went on, and asks again
 	b.sees("Hello Bob")
-	b.do(chromedp.Navigate(s.url + "/studio/threads/" + thread))
-	if got := s.shell(t, command("Replay with current code")+" || true"); !strings.Contains(got, "step") {
-		t.Errorf("the replay says %s", got)
+	if out := s.paste(t, b.command(api+"/replay")); !strings.Contains(out, `"steps":`) || strings.Contains(out, "divergence") {
+		t.Errorf("the replay prints %s", out)
 	}
-	if got := s.shell(t, command("Prune")); head() > 2 {
-		t.Errorf("after %s there are %d commits", got, head())
+	if out := s.paste(t, b.command("weft replay")); !strings.Contains(out, "step") {
+		t.Errorf("weft replay prints %s", out)
 	}
-	s.shell(t, command("Delete"))
+	b.do(chromedp.Navigate(s.url + path + "?at=1"))
+	s.paste(t, b.command(api+"/rerun"))
+	branches(5)
+	b.do(chromedp.Navigate(s.url + path))
+	b.until(`document.querySelector('#summary .status-interrupted')`)
+	b.do(chromedp.Navigate(s.url + path + "?at=1"))
+	s.paste(t, b.command("weft resume")+" || [ $? = 4 ]") // it waits for a person
+	branches(6)
+	b.do(chromedp.Navigate(s.url + path + "?tab=raw"))
+	if out := s.paste(t, b.command("curl "+s.url+"/studio/api/threads/")); !strings.Contains(out, `"state"`) {
+		t.Errorf("the commit as JSON is %s", out)
+	}
+	s.paste(t, b.command("weft prune"))
+	b.do(chromedp.Navigate(s.url + path))
+	b.until(`document.querySelectorAll('#commits tbody tr').length === 1`)
+	s.paste(t, b.command("curl -X DELETE"))
 	b.allow("404")
-	b.do(chromedp.Reload())
+	b.do(chromedp.Navigate(s.url + path))
 	b.sees("Thread with ID " + thread + " not found")
+	for _, page := range []string{"assistants", "crons", "store"} {
+		b.do(chromedp.Navigate(s.url + "/studio/" + page))
+		if out := strings.TrimSpace(s.paste(t, b.command("curl"))); !strings.HasPrefix(out, "[") && !strings.HasPrefix(out, "{") || strings.Contains(out, "error") {
+			t.Errorf("the command of %s prints %s", page, out)
+		}
+	}
 }

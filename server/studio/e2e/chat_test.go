@@ -5,8 +5,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -72,24 +70,9 @@ func TestChat_AnswersWithTools(t *testing.T) {
 	other.press("As a command")
 	other.do(chromedp.SendKeys(`//textarea[@name="message"]`, "count to 5"))
 	other.until(`document.querySelector('.composer code').textContent.includes('count to 5')`)
-	s.shell(t, eval[string](other, `document.querySelector('.composer code').textContent`))
+	s.paste(t, eval[string](other, `document.querySelector('.composer code').textContent`))
 	other.until(`document.querySelector('#messages').innerText.includes('1 2 3 4 5')`)
 }
-
-// shell runs a command that a page shows.
-func (s *server) shell(t testing.TB, command string) string {
-	t.Helper()
-	cmd := exec.Command("sh", "-ec", strings.Replace(command, "curl ", "curl -sSf ", 1))
-	cmd.Dir, cmd.Env = s.dir, append(s.cmd.Env, "WEFT="+s.url, "PATH="+s.bin(t)+":"+os.Getenv("PATH"))
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", command, err, out)
-	}
-	return string(out)
-}
-
-// bin returns a folder with the command line.
-func (s *server) bin(testing.TB) string { return binary[:strings.LastIndexByte(binary, '/')] }
 
 func TestChat_LosesNoWord(t *testing.T) {
 	t.Parallel()
@@ -130,6 +113,11 @@ func TestChat_StopsAtOnce(t *testing.T) {
 	t.Logf("stopped in %s, as the browser shows it", time.Since(begun).Round(time.Millisecond))
 	b.says("count to 2") // the thread goes on
 	b.until(`document.querySelector('#messages').innerText.includes('1 2') && document.querySelector('#summary .status-idle')`)
+	b.says("count to 4000")
+	b.until(`document.querySelector('.draft')?.textContent.includes(' 60 ')`)
+	other := s.open(t, strings.TrimSuffix(strings.TrimPrefix(b.location(), s.url), "/chat"))
+	s.paste(t, other.command("curl -X POST "+s.url+"/runs/cancel"))
+	other.until(`document.querySelector('#summary') && !document.querySelector('#summary .status-busy')`)
 }
 
 func TestChat_WithoutScripts(t *testing.T) {

@@ -126,6 +126,39 @@ func TestSteps_ShowTheStatesOfTheCommandLine(t *testing.T) {
 	b.until(`document.querySelector('#summary').innerText.includes('checkpoint 5 of 8')`)
 }
 
+// The address of each view shows it again in another browser.
+func TestViews_HaveAddresses(t *testing.T) {
+	t.Parallel()
+	s := start(t, "dev", "--demo")
+	b := s.open(t, "/studio/graphs/report")
+	b.ask("why?")
+	b.until(`document.querySelectorAll('#tabs a').length > 3 && customElements.get('weft-run')`)
+	const text = `document.querySelector('.inspector').innerText + document.querySelector('#summary').innerText`
+	other := s.open(t, "")
+	same := func(what string) {
+		t.Helper()
+		at := b.location()
+		other.do(chromedp.Navigate(at))
+		other.until(`customElements.get('weft-run')`)
+		if got, want := eval[string](other, text), eval[string](b, text); got != want || got == "" {
+			t.Errorf("%s: %s shows\n%s\nand in another browser\n%s", what, at, want, got)
+		}
+	}
+	names := eval[[]string](b, `[...document.querySelectorAll('#tabs a')].map((a) => a.textContent)`)
+	for _, name := range names {
+		b.follow(fmt.Sprintf(`//*[@id="tabs"]//a[.=%q]`, name))
+		b.until(fmt.Sprintf(`document.querySelector('#tabs a[aria-current]').textContent === %q`, name))
+		same(name)
+	}
+	b.follow(`//*[@id="commits"]//a[.="4"]`)
+	b.until(`document.querySelector('#summary').innerText.includes('checkpoint 4 of 8')`)
+	for _, name := range names {
+		b.follow(fmt.Sprintf(`//*[@id="tabs"]//a[.=%q]`, name))
+		b.until(fmt.Sprintf(`document.querySelector('#tabs a[aria-current]').textContent === %q`, name))
+		same(name + " at checkpoint 4")
+	}
+}
+
 func TestFork_EditAndGoOn(t *testing.T) {
 	t.Parallel()
 	s := start(t, "dev", "--demo")
