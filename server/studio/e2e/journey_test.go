@@ -182,10 +182,9 @@ func TestFork_EditAndGoOn(t *testing.T) {
 
 func TestReplay_ShowsNoDifference(t *testing.T) {
 	t.Parallel()
-	s := start(t, "dev", "--demo")
-	b := s.open(t, "/studio/graphs/report")
-	b.ask("why?")
+	s := served(t, map[string]string{"hello.yaml": flow})
+	b := s.open(t, "/studio/threads/"+s.runs(t, "hello", map[string]any{"name": "Ada"}))
 	b.press("Replay with current code")
 	b.press("Run the steps again")
-	b.sees("come out as recorded")
+	b.sees("out as recorded")
 }
