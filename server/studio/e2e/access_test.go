@@ -32,24 +32,12 @@ func TestPages_AreAccessible(t *testing.T) {
 	s := start(t, "dev", "--demo")
 	thread := s.create(t, `{"question":"why?"}`)
 	s.open(t, "/studio/threads/"+thread).sees("Send this report?")
+	l := s.looks(t, script)
+	for _, b := range l.tabs {
+		b.allow("404")
+	}
 	for name, path := range pages(thread) {
-		for _, look := range []string{"light", "dark"} {
-			b := s.open(t, "", theme(look))
-			b.allow("404")
-			b.do(chromedp.Navigate(s.url + path))
-			b.do(chromedp.Evaluate[chromedp.Void](script))
-			found := eval[[]string](b, `axe.run().then((r) => r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.html.slice(0, 120)).join(' | ')))`)
-			for _, f := range found {
-				t.Errorf("%s, %s: %s", name, look, f)
-			}
-			for _, width := range []int64{400, 1024, 1600} {
-				b.do(size(width, 1000))
-				if wide := eval[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide > 0 {
-					t.Errorf("%s at %d px is %d px too wide", name, width, wide)
-				}
-				b.shot(fmt.Sprintf("%s-%s-%d", name, look, width))
-			}
-		}
+		l.check(t, name, path, "", nil)
 	}
 }
 

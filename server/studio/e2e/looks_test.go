@@ -8,17 +8,33 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// looks checks a page in both themes and at three widths: it is accessible, as wide as the window,
-// and shows a text. prepare is run on each page before.
-func (s *server) looks(t *testing.T, axe, name, path, text string, prepare func(*tab)) {
+// looks are tabs of a server, one in each theme.
+type looks struct {
+	server *server
+	axe    string
+	tabs   map[string]*tab
+}
+
+func (s *server) looks(t *testing.T, axe string) looks {
 	t.Helper()
-	for _, look := range []string{"light", "dark"} {
-		b := s.open(t, path, theme(look))
+	l := looks{s, axe, map[string]*tab{}}
+	for _, name := range []string{"light", "dark"} {
+		l.tabs[name] = s.open(t, "", theme(name))
+	}
+	return l
+}
+
+// check checks a page in both themes and at three widths: it is accessible, as wide as the window,
+// and shows a text. prepare is run on each page before.
+func (l looks) check(t *testing.T, name, path, text string, prepare func(*tab)) {
+	t.Helper()
+	for look, b := range l.tabs {
+		b.do(size(1024, 900), chromedp.Navigate(l.server.url+path))
 		b.sees(text)
 		if prepare != nil {
 			prepare(b)
 		}
-		b.do(chromedp.Evaluate[chromedp.Void](axe))
+		b.do(chromedp.Evaluate[chromedp.Void](l.axe))
 		for _, f := range eval[[]string](b, `axe.run().then((r) => r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.html.slice(0, 120)).join(' | ')))`) {
 			t.Errorf("%s, %s: %s", name, look, f)
 		}
@@ -43,12 +59,13 @@ func TestChatAndEditor_AreAccessible(t *testing.T) {
 	b.says("Send a letter")
 	b.sees("May this letter be sent?")
 	chat := strings.TrimPrefix(b.location(), s.url)
-	s.looks(t, axe, "chat", chat, "May this letter be sent?", func(b *tab) { b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('.log').scrollTop = 0`)) })
-	s.looks(t, axe, "chat-end", chat, "May this letter be sent?", nil)
-	s.looks(t, axe, "chat-new", "/studio/graphs/assistant/chat", "Begins a thread", nil)
-	s.looks(t, axe, "editor", "/studio/editor", "No mistakes", func(b *tab) { b.until(`document.querySelector('.under')`) })
-	e := edits(t)
-	e.looks(t, axe, "editor-mistake", "/studio/editor/hello.yaml", "No mistakes", func(b *tab) {
+	l := s.looks(t, axe)
+	l.check(t, "chat", chat, "May this letter be sent?", func(b *tab) { b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('.log').scrollTop = 0`)) })
+	l.check(t, "chat-end", chat, "May this letter be sent?", nil)
+	l.check(t, "chat-new", "/studio/graphs/assistant/chat", "Begins a thread", nil)
+	l.check(t, "editor", "/studio/editor", "No mistakes", func(b *tab) { b.until(`document.querySelector('.under')`) })
+	l = edits(t).looks(t, axe)
+	l.check(t, "editor-mistake", "/studio/editor/hello.yaml", "No mistakes", func(b *tab) {
 		b.until(`document.querySelector('.under')`)
 		b.types(strings.Replace(flow, "next: END", "next: nowhere", 1) + "# a remark\n")
 		b.sees("1 mistake")
@@ -56,5 +73,5 @@ func TestChatAndEditor_AreAccessible(t *testing.T) {
 		b.sees("has no tests, or has mistakes")
 		b.until(`document.querySelector('.gutter .bad')`)
 	})
-	e.looks(t, axe, "editor-files", "/studio/editor", "hello.yaml", nil)
+	l.check(t, "editor-files", "/studio/editor", "hello.yaml", nil)
 }
