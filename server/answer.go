@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -54,6 +55,10 @@ func (c *call) refuse(e *wire.Error) {
 	}
 	if e.Code == wire.CodeDraining || e.Code == wire.CodeRateLimited {
 		c.w.Header().Set("Retry-After", retryAfter)
+	}
+	if strings.HasPrefix(c.URL.Path, completionsPath) {
+		_ = c.refuseCompletion(status, e)
+		return
 	}
 	contentType, body := e.Body(c.dialect)
 	_ = c.write(status, contentType, body)

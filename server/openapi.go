@@ -64,6 +64,7 @@ var operations = map[string]struct {
 	"POST /a2a/{assistant_id}": {"Object", []int{429}}, "GET /.well-known/agent-card.json": {"Object", []int{404}},
 	"POST /agui/{assistant_id}": {eventAnswer, []int{409, 429}}, "POST /ai-sdk/{assistant_id}": {eventAnswer, []int{409, 429}},
 	"GET /ai-sdk/{assistant_id}/{chat_id}/stream": {eventAnswer, []int{429}},
+	"POST /v1/chat/completions":                   {"Completion", []int{404, 409, 429, 500}}, "GET /v1/models": {"Models", nil}, "GET /v1/models/{assistant_id}": {"Model", nil},
 }
 
 // failureSchemas are the schemas of failures that are no Error, by method, path and status.
@@ -73,7 +74,7 @@ var failureSchemas = map[string]string{
 
 // never are the statuses of failures that follow from a path, and that its endpoint does not have.
 var never = map[string][]int{
-	"GET /metrics": {403, 503}, "POST /ui/{name}": {403, 503}, "GET /ui/{name}/{file}": {422}, "POST /mcp": {403},
+	"GET /metrics": {403, 503}, "POST /ui/{name}": {403, 503}, "GET /ui/{name}/{file}": {422}, "POST /mcp": {403}, "GET /v1/models/{assistant_id}": {422},
 	"POST /threads/{thread_id}/copy":                {404}, // it is a 409, as clients expect it
 	"POST /threads/{thread_id}/commands":            {415},
 	"POST /threads/{thread_id}/stream":              {415},

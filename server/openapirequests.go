@@ -28,4 +28,5 @@ var requests = map[string]string{
 
 	"POST /mcp": "ProtocolMessage", "POST /a2a/{assistant_id}": "ProtocolMessage",
 	"POST /agui/{assistant_id}": "AGUIRequest", "POST /ai-sdk/{assistant_id}": "ChatRequest",
+	"POST /v1/chat/completions": "CompletionRequest",
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftrun/weft/server/agui"
 	"github.com/weftrun/weft/server/aisdk"
+	"github.com/weftrun/weft/server/completions"
 	"github.com/weftrun/weft/server/wire"
 )
 
@@ -38,6 +39,7 @@ func TestOpenAPI_RequestsHaveTheirFields(t *testing.T) {
 		"StateRequest": stateRequest{}, "HistoryRequest": historyRequest{}, "RunRequest": runRequest{}, "CancelRequest": cancelRequest{},
 		"CronRequest": cronRequest{}, "CronSearch": cronSearch{}, "CheckpointRequest": checkpointInput{}, "Command": runCommand{}, "Config": wire.Config{},
 		"SubscriptionRequest": wire.Subscription{}, "AGUIRequest": agui.Input{}, "ChatRequest": aisdk.Request{},
+		"CompletionRequest": completions.Request{},
 	} {
 		described := slices.Sorted(maps.Keys(schemas.Get(name + ".properties").Map()))
 		if want := fieldNames(reflect.TypeOf(body)); !slices.Equal(described, want) {

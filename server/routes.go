@@ -97,6 +97,9 @@ var routes = []route{
 	{http.MethodPost, "/agui/{assistant_id}", false, waits(postAGUI)},
 	{http.MethodPost, "/ai-sdk/{assistant_id}", false, waits(postAISDK)},
 	{http.MethodGet, "/ai-sdk/{assistant_id}/{chat_id}/stream", false, waits(joinAISDK)},
+	{http.MethodPost, "/v1/chat/completions", false, waits(postCompletion)},
+	{http.MethodGet, "/v1/models", false, listModels},
+	{http.MethodGet, "/v1/models/{assistant_id}", false, getModel},
 }
 
 // viewRun answers GET /runs/{run_id}/stream, /runs/{run_id}/join and /runs/crons/{cron_id}, of

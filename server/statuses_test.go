@@ -204,6 +204,9 @@ var requests = map[string]request{
 	"POST /a2a/{assistant_id}":    {good: `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":"x"}}`},
 	"POST /agui/{assistant_id}":   {good: `{"threadId":"c","runId":"r","messages":[{"id":"m","role":"user","content":"hello"}]}`},
 	"POST /ai-sdk/{assistant_id}": {good: `{"id":"c","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"hello"}]}]}`},
+	"POST /v1/chat/completions": {good: `{"model":"talk","messages":[{"role":"user","content":"hello"}]}`, wrong: []string{
+		`{"model":"` + unknownID + `","messages":[{"role":"user","content":"hello"}]}`, `{"model":"talk","messages":[{"role":"user","content":"fail"}]}`,
+	}},
 }
 
 const (
@@ -356,6 +359,29 @@ func TestEndpoints_HaveEachDocumentedStatus(t *testing.T) {
 	}
 }
 
+// cancelled asks for an answer, and cancels its run.
+func (s *survey) cancelled(to http.Handler) {
+	s.Helper()
+	ended, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-ended:
+				return
+			default:
+				r := httptest.NewRequestWithContext(s.Context(), "POST", "/runs/cancel", strings.NewReader(`{"status":"running"}`))
+				r.Header.Set("Content-Type", "application/json")
+				to.ServeHTTP(httptest.NewRecorder(), r) // 404 until there is one
+			}
+		}
+	}()
+	const path = "/v1/chat/completions"
+	s.send(to, "POST", path, path, strings.NewReader(`{"model":"talk","messages":[{"role":"user","content":"wait"}]}`))
+	close(ended)
+	<-done
+}
+
 // conflicts sends requests that another one is in the way of.
 func (s *survey) conflicts(to http.Handler) {
 	s.Helper()
@@ -369,6 +395,7 @@ func (s *survey) conflicts(to http.Handler) {
 	s.send(to, "POST", "/agui/{assistant_id}", s.path("/agui/{assistant_id}", nil),
 		strings.NewReader(s.path(`{"threadId":"{thread_id}","runId":"r","messages":[],"resume":[{"interruptId":"x","status":"resolved"}]}`, nil)))
 	s.send(to, "POST", "/ai-sdk/{assistant_id}", s.path("/ai-sdk/{assistant_id}", nil), strings.NewReader(s.path(`{"id":"{thread_id}","messages":[],"resume":{"x":1}}`, nil)))
+	s.cancelled(to)
 	w := s.send(to, "POST", "/threads/{thread_id}/runs", s.path("/threads/{thread_id}/runs", nil), strings.NewReader(`{"assistant_id":"waits","input":{"topic":"x"}}`))
 	s.values["run_id"] = gjson.Get(w.Body.String(), "run_id").String()
 	for gjson.Get(s.send(to, "GET", "/threads/{thread_id}/runs/{run_id}", s.path("/threads/{thread_id}/runs/{run_id}", nil), nil).Body.String(), "status").String() != "running" {

@@ -111,11 +111,12 @@ var policies = []policy{
 	{name: "server/a2a", imports: []string{"server/chat", "server/wire"}},
 	{name: "server/agui", imports: []string{"server/chat", "server/wire"}},
 	{name: "server/aisdk", imports: []string{"server/chat", "server/wire"}},
+	{name: "server/completions", imports: []string{"server/chat", "server/wire"}},
 	{name: "server/mcp", modules: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	{name: "server/studio", imports: []string{"state/message", "checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "internal/markup", "internal/picture"}, modules: []string{"github.com/yuin/goldmark"}},
 	{name: "server", imports: []string{
 		"internal/markup", "internal/values", "state", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "graph/eventlog",
-		"server/wire", "server/queue", "server/chat", "server/a2a", "server/agui", "server/aisdk", "server/mcp", "server/studio", "server/work", "wake",
+		"server/wire", "server/queue", "server/chat", "server/a2a", "server/agui", "server/aisdk", "server/completions", "server/mcp", "server/studio", "server/work", "wake",
 	}, modules: []string{
 		"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/google/uuid", "github.com/robfig/cron/v3", "github.com/tidwall/gjson",
 	}},
