@@ -202,22 +202,27 @@ const (
 )
 
 // questions returns the open questions of a thread, when its runs have ended. If these take longer,
-// there are none.
+// there are none, but for those of the only run: a client may see a question long before the end of
+// its run is stored. With a run behind it, an answer may be on its way.
 func (c *call) questions(threadID string, wait time.Duration) (open []graph.Interrupt, err error) {
 	ctx, cancel := context.WithTimeout(c.Context(), wait)
 	defer cancel()
 	unfinished, err := c.server.queue.Unfinished(c.Context(), threadID)
-	for i := 0; i < len(unfinished) && err == nil; i++ {
+	ended := true
+	for i := 0; i < len(unfinished) && ended && err == nil; i++ {
 		if _, err = c.server.queue.Wait(ctx, threadID, unfinished[i]); ctx.Err() != nil && c.Context().Err() == nil {
-			return nil, nil
+			ended, err = false, nil
 		}
 	}
-	if err != nil {
+	if err != nil || !ended && len(unfinished) > 1 {
 		return nil, err
 	}
 	info, err := c.server.rootOf(c.Context(), threadID)
 	if err != nil {
 		return nil, ignoreUnknown(err)
+	}
+	if !ended && info.Run != unfinished[0] {
+		return nil, nil
 	}
 	for _, in := range info.Interrupts {
 		if _, ok := wire.InterruptOf(in); ok {

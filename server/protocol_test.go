@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/server"
 )
@@ -64,6 +66,59 @@ func methods(body, part string) (list []string) {
 		list = append(list, strings.TrimSpace(text+" "+gjson.Get(data, part).Raw))
 	}
 	return list
+}
+
+// lateEnds are documents that do not store the end of a run that asks until end is closed.
+type lateEnds struct {
+	document.Store
+	end chan struct{}
+}
+
+func (l lateEnds) late(ctx context.Context, changes ...document.Change) error {
+	for _, c := range changes {
+		if bytes.Contains(c.Value, []byte(`"waiting":true`)) {
+			select {
+			case <-l.end:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
+}
+
+func (l lateEnds) Set(ctx context.Context, p document.Place, c document.Change) (document.Doc, error) {
+	if err := l.late(ctx, c); err != nil {
+		return document.Doc{}, err
+	}
+	return l.Store.Set(ctx, p, c)
+}
+
+func (l lateEnds) Batch(ctx context.Context, p document.Place, changes []document.Change) ([]document.Doc, error) {
+	if err := l.late(ctx, changes...); err != nil {
+		return nil, err
+	}
+	return l.Store.Batch(ctx, p, changes)
+}
+
+// A client sees a question before the end of its run is stored. On a busy machine that takes longer
+// than the client, whose answer must not become a new input.
+func TestCommands_AnswerComesBeforeTheEndOfTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		store := &checkpoint.Memory{}
+		s, stop := startChains(t, store, nil, func(c *server.Config) { c.Documents = lateEnds{&document.Map{}, end} })
+		defer stop()
+		c := newClient(t, s)
+		c.saved["t"] = "11111111-2222-4333-8444-555555555555"
+		const commands = "POST /threads/{t}/commands"
+		c.do(step{request: commands, body: `{"id":1,"method":"run.start","params":{"assistant_id":"asks","input":{"topic":"tea"}}}`, status: 200, save: "r=result.run_id"})
+		synctest.Wait()
+		c.do(step{request: "GET /threads/{t}/runs/{r}", status: 200, want: "status=running"})
+		c.do(step{request: commands, body: `{"id":2,"method":"run.start","params":{"assistant_id":"asks","input":"one"}}`, status: 200, save: "r=result.run_id"})
+		close(end)
+		c.do(step{request: "GET /threads/{t}/runs/{r}/join", status: 200, want: `log=["plan","ask one","publish"]`})
+	})
 }
 
 // Requirement: The protocol of threads: commands
