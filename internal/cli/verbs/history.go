@@ -36,8 +36,7 @@ The decisions about the thread follow, each with its author and interface. They 
 decisions of pruned checkpoints. With --json each is an object {"decision":…}. The name
 of the author is that of --by, and no proof.
 
---where KEY=VALUE lists only what fits: ` + whereKeys + `,
-or a key of the metadata. Of several, all must fit.
+` + whereHelp + `
 
 --namespace lists the checkpoints of a subgraph and what was decided in it; one that is not
 there lists the namespaces.
@@ -52,7 +51,7 @@ needs no other file and no network.`,
 			if f.html && a.JSON {
 				return reports.Usage("leave one of them out", "--json and --html are two forms of the history")
 			}
-			where, err := parseWhere(f.where)
+			where, err := threadTerms.parse(f.where)
 			if err != nil {
 				return err
 			}

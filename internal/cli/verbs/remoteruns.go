@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/url"
 	"os"
@@ -92,27 +93,52 @@ type remoteRun struct {
 }
 
 func (s remoteRuns) list(ctx context.Context, thread string) (all []servedRun, err error) {
-	threads := []string{thread}
-	if thread == "" {
-		if threads, err = s.busy(ctx); err != nil {
+	if thread != "" {
+		return s.of(ctx, thread)
+	}
+	for r, err := range s.active(ctx) {
+		if err != nil {
 			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+func (s remoteRuns) active(ctx context.Context) iter.Seq2[servedRun, error] {
+	return func(yield func(servedRun, error) bool) {
+		threads, err := s.busy(ctx)
+		if err != nil {
+			yield(servedRun{}, err)
+			return
+		}
+		for _, t := range threads {
+			runs, err := s.of(ctx, t)
+			if err != nil {
+				yield(servedRun{}, err)
+				return
+			}
+			for _, r := range runs {
+				if (r.Status == "pending" || r.Status == "running") && !yield(r, nil) {
+					return
+				}
+			}
 		}
 	}
-	for _, t := range threads {
-		var runs []remoteRun
-		if err := s.do(ctx, http.MethodGet, fmt.Sprintf("/threads/%s/runs?limit=%d", url.PathEscape(t), remotePage), nil, &runs); err != nil {
-			return nil, err
-		}
-		for _, r := range slices.Backward(runs) {
-			if thread == "" && r.Status != "pending" && r.Status != "running" {
-				continue
-			}
-			graph, _ := r.Metadata["graph_id"].(string)
-			all = append(all, servedRun{
-				Run: r.RunID, Thread: r.ThreadID, Graph: graph, Assistant: r.AssistantID, Status: r.Status,
-				Created: r.CreatedAt, Updated: r.UpdatedAt, Input: r.Kwargs.Input,
-			})
-		}
+}
+
+// of returns the runs of a thread, the oldest first.
+func (s remoteRuns) of(ctx context.Context, thread string) (all []servedRun, err error) {
+	var runs []remoteRun
+	if err := s.do(ctx, http.MethodGet, fmt.Sprintf("/threads/%s/runs?limit=%d", url.PathEscape(thread), remotePage), nil, &runs); err != nil {
+		return nil, err
+	}
+	for _, r := range slices.Backward(runs) {
+		graph, _ := r.Metadata["graph_id"].(string)
+		all = append(all, servedRun{
+			Run: r.RunID, Thread: r.ThreadID, Graph: graph, Assistant: r.AssistantID, Status: r.Status,
+			Created: r.CreatedAt, Updated: r.UpdatedAt, Input: r.Kwargs.Input,
+		})
 	}
 	return all, nil
 }

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/cli/reports"
+	"github.com/weftrun/weft/internal/cli/terminal"
 )
 
 // resumeFlags are the flags of resume.
@@ -21,13 +23,14 @@ type resumeFlags struct {
 	replies replies
 	moment
 	howToRun
+	bulk bulkFlags
 }
 
 func (a *app) resumeVerb() *cobra.Command {
 	var f resumeFlags
 	cmd := &cobra.Command{
-		Use:   "resume THREAD [FILE]",
-		Short: "Go on with a thread, with answers to its questions",
+		Use:   "resume THREAD [FILE] | --where KEY=VALUE [FILE]",
+		Short: "Go on with a thread, with answers to its questions, or with many",
 		Long: `Resume goes on with a thread: after a question with the answer, after a failure or a
 crash without one. The thread knows its workflow; name the FILE if it was moved.
 An answer is text, yes or no, or JSON, as the question takes it. One that the thread
@@ -41,9 +44,18 @@ from then on are asked again, so they are answered by the next resume. With --na
 checkpoint is one of a subgraph: the thread goes back to the step that runs it, and the
 subgraph goes on from there. weft fork goes back and runs nothing.
 
-Ctrl-C once lets the step finish and stops, twice stops at once.`,
-		Args: a.arguments("THREAD", 1, 2),
+Ctrl-C once lets the step finish and stops, twice stops at once.
+
+` + bulkHelp + `
+Threads that are done, or wait for answers alone, are skipped.`,
+		Args: f.bulk.arguments(a, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.bulk.check(cmd, "answer", "decline", "reason", "at", "namespace", "trace"); err != nil {
+				return err
+			}
+			if f.bulk.on() {
+				return a.resumeMany(cmd.Context(), first(args), f)
+			}
 			f.thread, f.file = args[0], first(args[1:])
 			if err := checkpoint.CheckThread(f.thread); err != nil {
 				return err
@@ -62,7 +74,76 @@ Ctrl-C once lets the step finish and stops, twice stops at once.`,
 	cmd.Flags().StringVar(&f.replies.reason, "reason", "", "why the questions are declined")
 	f.moment.flags(cmd, "the number of a checkpoint to go back to (default the newest)")
 	f.howToRun.flags(cmd)
+	f.bulk.flags(cmd)
 	return cmd
+}
+
+// resumeMany goes on with the threads that fit.
+func (a *app) resumeMany(ctx context.Context, file string, f resumeFlags) error {
+	f.bulk.drain = new(graph.Drain)
+	return a.onSelected(ctx, a.openToRead, "resume", f.bulk, func(ctx context.Context, s *session, p graph.CommitInfo) (bulkOutcome, error) {
+		o, err := s.options(f.howToRun)
+		switch {
+		case err != nil:
+			return bulkOutcome{}, err
+		case p.Status == graph.Done:
+			return did(outcomeSkipped, "it is done"), nil
+		case p.Status == graph.Interrupted && onlyWaits(p):
+			return did(outcomeSkipped, "it waits for %s", counted(len(p.Interrupts), "answer")), nil
+		}
+		if err := s.find(ctx, "resume", file, p); err != nil {
+			return bulkOutcome{}, err
+		}
+		if f.bulk.dryRun {
+			return did(outcomePlanned, "it is %s before %s", p.Status, names(p.Next)), nil
+		}
+		if err := s.graph.checkEnv(); err != nil {
+			return bulkOutcome{}, err
+		}
+		o.Hold, o.Drain, o.If, o.Metadata = false, f.bulk.drain, &p.Checkpoint, s.metadata()
+		res, err := s.graph.Resume(ctx, graph.Answers{}, o)
+		switch {
+		case err != nil:
+			return bulkOutcome{}, err
+		case res.Drained != "":
+			out := did(outcomeStopped, "at the end of a step")
+			out.Code = terminal.ExitSignal
+			return out, nil
+		case res.Status == graph.Interrupted:
+			out := did(outcomeWaiting, "%s", waitsFor(res.Interrupts))
+			out.Code = reports.ErrWaiting.Code
+			return out, nil
+		}
+		return did(outcomeDone, "at checkpoint %d", res.Checkpoint), nil
+	})
+}
+
+// onlyWaits reports whether all that is due has a question, so that nothing runs without an answer.
+func onlyWaits(p graph.CommitInfo) bool {
+	asked := map[string]bool{}
+	for _, in := range p.Interrupts {
+		if in.Kind != "question" || in.Namespace != "" || !in.Expires.IsZero() && !in.Expires.After(time.Now()) {
+			return false // an interrupt to pass, a subgraph that may have other work, or no answer came in time
+		}
+		asked[in.Task] = true
+	}
+	for _, t := range p.Finished {
+		asked[t.Task] = true
+	}
+	for _, t := range p.Due {
+		if !asked[t.Task] {
+			return false
+		}
+	}
+	return true
+}
+
+// waitsFor describes open questions in one line.
+func waitsFor(open []graph.Interrupt) string {
+	if len(open) == 1 {
+		return fmt.Sprintf("%q asks: %s", open[0].Node, reports.OneLine(open[0].Prompt))
+	}
+	return "it waits for " + counted(len(open), "answer")
 }
 
 func (s *session) resume(ctx context.Context, f resumeFlags) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +25,7 @@ type runsFlags struct {
 	status   string
 	limit    int
 	rollback bool
+	bulk     bulkFlags // of cancel
 }
 
 // servedRun is a run of a server, as the verbs print it.
@@ -45,6 +47,8 @@ type servedRuns interface {
 	// list returns the runs of a thread, the oldest first; for "" those of all threads that have
 	// not ended.
 	list(ctx context.Context, thread string) ([]servedRun, error)
+	// active yields the runs that have not ended.
+	active(ctx context.Context) iter.Seq2[servedRun, error]
 	cancel(ctx context.Context, r servedRun, rollback bool) error
 }
 
@@ -101,12 +105,27 @@ prefix of the id is enough.`,
 
 func (a *app) runsCancelVerb(f *runsFlags) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "cancel RUN",
-		Short: "Cancel a run",
+		Use:   "cancel RUN | --where KEY=VALUE",
+		Short: "Cancel a run, or many",
 		Long: `Cancel cancels a run: a pending one ends at once, and a running one soon. What it has
-committed stays, or is removed with --rollback. The whole id is needed.`,
-		Args: a.arguments("RUN", 1, 1),
+committed stays, or is removed with --rollback. The whole id is needed.
+
+--where KEY=VALUE selects the runs that have not ended: ` + runKeys + `. Of several all
+must fit, and KEY!=VALUE selects what does not. One that fails does not stop the others,
+and the same command does the rest.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.bulk.on() {
+				return a.arguments("", 0, 0)(cmd, args)
+			}
+			return a.arguments("RUN", 1, 1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.bulk.check(cmd); err != nil {
+				return err
+			}
+			if f.bulk.on() {
+				return a.cancelMany(cmd.Context(), f)
+			}
 			return a.withRuns(cmd.Context(), f, func(runs servedRuns) error {
 				r, err := a.findRun(cmd.Context(), runs, f.thread, args[0])
 				switch {
@@ -127,7 +146,53 @@ committed stays, or is removed with --rollback. The whole id is needed.`,
 		},
 	}
 	cmd.Flags().BoolVar(&f.rollback, "rollback", false, "remove the run and what it has committed")
+	f.bulk.flags(cmd)
 	return cmd
+}
+
+// runKeys are the keys of --where for runs.
+const runKeys = "run, thread, graph, assistant, status"
+
+var runTerms = terms{
+	keys:  strings.Split(runKeys, ", "),
+	words: map[string][]string{"status": {string(queue.Pending), string(queue.Running)}},
+}
+
+// matches reports whether a run meets all conditions.
+func (r servedRun) matches(where []condition) bool {
+	values := map[string]string{"run": r.Run, "thread": r.Thread, "graph": r.Graph, "assistant": r.Assistant, "status": r.Status}
+	return !slices.ContainsFunc(where, func(c condition) bool { return c.matches(values[c.key]) == c.not })
+}
+
+// cancelMany cancels the runs that fit and have not ended.
+func (a *app) cancelMany(ctx context.Context, f *runsFlags) error {
+	where, err := runTerms.parse(f.bulk.where)
+	if err != nil {
+		return err
+	}
+	return a.withRuns(ctx, f, func(runs servedRuns) error {
+		_, err := a.bulk(ctx, "cancel", f.bulk, func(yield func(bulkTask, error) bool) {
+			for r, err := range runs.active(ctx) {
+				switch {
+				case err != nil:
+					yield(bulkTask{}, err)
+					return
+				case !r.matches(where):
+					continue
+				}
+				cancel := func(ctx context.Context) (bulkOutcome, error) {
+					if f.bulk.dryRun {
+						return did(outcomePlanned, "it is %s", r.Status), nil
+					}
+					return did(outcomeDone, "it was %s", r.Status), runs.cancel(ctx, r, f.rollback)
+				}
+				if !yield(bulkTask{thread: r.Thread, run: r.Run, do: cancel}, nil) {
+					return
+				}
+			}
+		})
+		return err
+	})
 }
 
 // withRuns runs fn with the runs of the store, or of a server.
@@ -225,13 +290,23 @@ func (s storedRuns) list(ctx context.Context, thread string) (all []servedRun, e
 		}
 		return all, err
 	}
-	for r, err := range s.queue.Active(ctx) {
+	for r, err := range s.active(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, shownRun(r))
+		all = append(all, r)
 	}
 	return all, nil
+}
+
+func (s storedRuns) active(ctx context.Context) iter.Seq2[servedRun, error] {
+	return func(yield func(servedRun, error) bool) {
+		for r, err := range s.queue.Active(ctx) {
+			if !yield(shownRun(r), err) {
+				return
+			}
+		}
+	}
 }
 
 func (s storedRuns) cancel(ctx context.Context, r servedRun, rollback bool) error {

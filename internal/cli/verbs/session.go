@@ -29,7 +29,8 @@ type session struct {
 	store  checkpoint.Store
 	thread string
 	graph  declared
-	trace  string // the file for the trace of the run; "" for none
+	trace  string        // the file for the trace of the run; "" for none
+	opened *openedGraphs // of a verb for many threads; nil for one
 }
 
 // inspect returns the newest checkpoint of the thread. found is false if the thread does not exist.
@@ -109,14 +110,20 @@ func (s *session) find(ctx context.Context, verb, file string, p graph.CommitInf
 	if _, err := os.Stat(path); file == "" && !s.has(path) && errors.Is(err, fs.ErrNotExist) {
 		return reports.Usage(next, "thread %q belongs to the workflow %s, which is no longer there", s.thread, path)
 	}
-	open, err := s.declared(path)
-	if err != nil {
-		return err
-	}
-	if s.graph, err = open(ctx, s.store); err != nil {
+	var err error
+	if s.graph, err = s.opened.open(ctx, s, path); err != nil {
 		return err
 	}
 	return s.sameGraph(p)
+}
+
+// openGraph opens a graph over the store.
+func (s *session) openGraph(ctx context.Context, path string) (declared, error) {
+	open, err := s.declared(path)
+	if err != nil {
+		return declared{}, err
+	}
+	return open(ctx, s.store)
 }
 
 // findToRead is find for commands that only read the thread. If this program cannot use the graph,

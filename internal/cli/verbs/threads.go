@@ -20,14 +20,13 @@ func (a *app) threadsVerb() *cobra.Command {
 A thread that only has a record or a conversation is not in the list: show, config and
 messages find it by its name.
 
---where KEY=VALUE lists only what fits: ` + whereKeys + `,
-or a key of the metadata. Of several, all must fit.`,
+` + whereHelp,
 		Args: a.arguments("", 0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if q.Limit < 0 {
 				return reports.Usage("give a number from 0 on", "the limit must not be negative (got %d)", q.Limit)
 			}
-			where, err := parseWhere(flags)
+			where, err := threadTerms.parse(flags)
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,209 @@
+//go:build unix
+
+package verbs_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/weftrun/weft/internal/servertest"
+)
+
+// failing has a node that fails once for each thread, and one that leaves a line.
+const failing = `version: 1
+name: failing
+state: {flag: string, worklog: string, name: string}
+input: [flag, worklog, name]
+output: [name]
+nodes:
+  first: {uses: go:flaky, with: {worklog: "${{ state.flag }}", name: x}, next: work}
+  work: {uses: go:work, with: {worklog: "${{ state.worklog }}", name: "${{ state.name }}"}, next: END}
+`
+
+// failed runs threads of the workflow failing, which fail.
+func (p place) failed(store string, threads ...string) {
+	p.Helper()
+	for _, name := range threads {
+		p.must(1, "run", p.path("failing.yaml"), "--thread", name, "--store", store, "--input", "flag="+p.path(name+".flag"),
+			"--input", "worklog="+p.path("worklog"), "--input", "name="+name)
+	}
+}
+
+// TestBulk_KillAtEachWrite kills a verb for many threads before and after each of its writes. The
+// same command then does the rest.
+func TestBulk_KillAtEachWrite(t *testing.T) {
+	t.Parallel()
+	for name, address := range map[string]func(*testing.T) string{
+		"sqlite":   nil,
+		"redis":    func(t *testing.T) string { return servertest.Redis(t) },
+		"postgres": func(t *testing.T) string { return servertest.Postgres(t) },
+	} {
+		for _, side := range []string{"before", "after"} {
+			t.Run(name+" "+side, func(t *testing.T) {
+				t.Parallel()
+				if address != nil && testing.Short() {
+					t.Skip("a server takes long")
+				}
+				for n := 1; ; n++ {
+					p := newPlace(t)
+					p.write("failing.yaml", failing)
+					store, at := "sqlite:"+p.path("weft.db"), p.path("weft.db")
+					if address != nil {
+						store = address(t)
+						at = store
+					}
+					p.failed(store, "a", "b", "c")
+					if !p.resumeKilled(store, fmt.Sprintf("crash:%d:%s:%s", n, side, at)) {
+						if n < 7 {
+							t.Errorf("there were only %d writes to die at", n-1)
+						}
+						return
+					}
+				}
+			})
+		}
+	}
+}
+
+// resumeKilled resumes and forks three threads, in processes that crash kills, and then in others.
+// It reports whether one was killed.
+func (p place) resumeKilled(store, crash string) (killed bool) {
+	p.Helper()
+	resume := func(store string) []string {
+		return []string{"resume", "--where", "graph=failing,status!=done", "--parallel", "2", "--take-over", "--store", store}
+	}
+	if e := p.run(resume(crash)...); e.code == -1 {
+		killed = true
+	}
+	p.must(0, resume(store)...)
+	data, err := os.ReadFile(p.path("worklog"))
+	if err != nil {
+		p.Fatal(err)
+	}
+	tasks := map[string]int{}
+	for line := range strings.Lines(string(data)) {
+		tasks[strings.Fields(line)[1]]++
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		if n := tasks[name]; n < 1 || n > 2 || n > 1 && !killed {
+			p.Errorf("the work of thread %s was done %d times", name, n)
+		}
+	}
+	fork := func(store string) []string {
+		return []string{"fork", "--where", "graph=failing", "--at", "1", "--take-over", "--store", store}
+	}
+	if e := p.run(fork(crash)...); e.code == -1 {
+		killed = true
+	}
+	p.must(0, fork(store)...)
+	for _, name := range []string{"a", "b", "c"} {
+		if got := p.must(0, "history", name, "--json", "--store", store).stdout; strings.Count(got, `"parent":1,`) != 1 {
+			p.Errorf("thread %s has not one branch: %s", name, got)
+		}
+	}
+	return killed
+}
+
+// TestBulk_SignalFinishesWhatRuns stops a verb for many threads while a node of the first runs.
+func TestBulk_SignalFinishesWhatRuns(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("w.yaml", handover)
+	for _, thread := range []string{"t1", "t2"} {
+		p.must(1, "run", "w.yaml", "--thread", thread, "--input", "worklog="+p.path("pipe"), "--input", "gate="+p.path("gate"))
+	}
+	_, began := p.pipe("pipe")
+	_, release := p.pipe("gate")
+	rest := []string{"resume", "--where", "graph=handover,status!=done"}
+	cmd := p.command(rest...)
+	said := p.listen(cmd)
+	var stdout strings.Builder
+	cmd.Stdout = &stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	receive(t, began(), "began\n")
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	said.await("weft: finishing what runs; one more signal stops at once")
+	release().Close()
+	_ = cmd.Wait() // its exit code is checked below
+	if code := cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("exit code %d, want 130", code)
+	}
+	expect(t, "the report", stdout.String(), `THREAD  OUTCOME  CODE  DETAIL
+t1      stopped  130   at the end of a step
+1 thread, 1 stopped
+`)
+	if got := said.rest(); !strings.Contains(got, "next: the same command does the rest") {
+		t.Errorf("it does not say how to go on: %s", got)
+	}
+
+	again := p.command(rest...)
+	stdout.Reset()
+	again.Stdout = &stdout
+	if err := again.Start(); err != nil {
+		t.Fatal(err)
+	}
+	receive(t, began(), "began\n")
+	release().Close()
+	if err := again.Wait(); err != nil {
+		t.Error(err)
+	}
+	expect(t, "the rest", stdout.String(), `THREAD  OUTCOME  CODE  DETAIL
+t1      done     0     at checkpoint 3
+t2      done     0     at checkpoint 3
+2 threads, 2 done
+`)
+}
+
+// TestBulk_SecondSignalStopsAtOnce has nodes that end only with their contexts.
+func TestBulk_SecondSignalStopsAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("w.yaml", one("    uses: go:wait\n    with: {worklog: \"${{ state.worklog }}\", name: x}"))
+	p.must(1, "run", "w.yaml", "--thread", "t", "--input", "worklog="+p.path("pipe"))
+	_, began := p.pipe("pipe")
+	cmd := p.command("resume", "--where", "thread=t")
+	said := p.listen(cmd)
+	var stdout strings.Builder
+	cmd.Stdout = &stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	receive(t, began(), "began\n")
+	for range 2 {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		said.await("weft: finishing what runs; one more signal stops at once")
+	}
+	_ = cmd.Wait() // its exit code is checked below
+	if code := cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("exit code %d, want 130\n%s", code, said.rest())
+	}
+	expect(t, "the report", stdout.String(), `THREAD  OUTCOME  CODE  DETAIL
+t       stopped  130   finished work is stored
+1 thread, 1 stopped
+`)
+}
+
+// TestBulk_ProgressOnATerminal shows the counts in one line, which is gone at the end.
+func TestBulk_ProgressOnATerminal(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("failing.yaml", failing)
+	p.failed("sqlite:"+p.path("weft.db"), "a", "b")
+	raw, code := p.onTerminal(80, nil, "resume", "--where", "status=failed", "--store", "sqlite:"+p.path("weft.db"))
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s", code, raw)
+	}
+	const line, gone = "\r\x1b[Kresume: 2 threads, 2 done", "\r\x1b[K"
+	_, after, drawn := strings.Cut(raw, line)
+	if rest, cleared := strings.CutPrefix(after, gone); !drawn || !cleared || !strings.Contains(rest, "2 threads, 2 done") {
+		t.Errorf("rule: a line shows the counts and is gone before the report\n%q", raw)
+	}
+}
