@@ -361,44 +361,6 @@ func (b *bulkRun) end(ctx context.Context, err error) error {
 	return nil
 }
 
-// rowsBetweenLines is the number of threads after which progress prints a line.
-const rowsBetweenLines = 1000
-
-// progress shows how far a verb is: on a terminal in a line that is drawn again, elsewhere in a
-// line for each 1,000 threads.
-type progress struct {
-	*app
-	term  *terminal.Terminal // nil: lines
-	drawn bool
-}
-
-func (a *app) progress() *progress {
-	p := &progress{app: a}
-	if !a.JSON {
-		p.term = terminal.Of(a.Progress)
-	}
-	return p
-}
-
-// Show shows the counts.
-func (p *progress) Show(verb string, r bulkReport) {
-	switch {
-	case p.term != nil:
-		fmt.Fprintf(p.term, "\r\x1b[K%s: %s", verb, r)
-		p.drawn = true
-	case r.Threads%rowsBetweenLines == 0:
-		p.Note("%s: %s so far", verb, r)
-	}
-}
-
-// Clear removes the line from the terminal.
-func (p *progress) Clear() {
-	if p.drawn {
-		fmt.Fprint(p.term, "\r\x1b[K")
-		p.drawn = false
-	}
-}
-
 // openedGraphs are the graphs that a command has opened for many threads.
 type openedGraphs struct {
 	mu    sync.Mutex
