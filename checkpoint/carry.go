@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"math"
 	"slices"
+
+	"github.com/weftrun/weft/state"
 )
 
 // Copy copies a thread, with all its namespaces, commits and entries, to another store or to
@@ -18,12 +21,22 @@ import (
 // Copying an unknown thread does nothing and is no error. A newThread that exists is an
 // ErrThreadExists. When Copy fails it removes what it has written. It writes the root last, so a
 // listing of threads never has an incomplete copy.
+//
+// Blobs are copied to those of the other store, under their keys.
 func Copy(ctx context.Context, from Store, thread string, to Store, newThread string) error {
-	return bring(ctx, carried(ctx, from, thread), to, newThread)
+	m := mover{to: to, thread: newThread, open: func(ctx context.Context, hash string) (io.ReadCloser, error) {
+		b := BlobsIn(from)
+		if b == nil {
+			return nil, fmt.Errorf("%w: thread %q refers to the blob %.16s", ErrNoBlobs, thread, hash)
+		}
+		return b.Of(thread).Open(ctx, state.BlobRef{Hash: hash})
+	}}
+	return bring(ctx, carried(ctx, from, thread), &m)
 }
 
 // bring seals commits and stores them as a new thread.
-func bring(ctx context.Context, commits iter.Seq2[Commit, error], to Store, thread string) error {
+func bring(ctx context.Context, commits iter.Seq2[Commit, error], m *mover) error {
+	to, thread := m.to, m.thread
 	if err := CheckThread(thread); err != nil {
 		return err
 	}
@@ -37,7 +50,9 @@ func bring(ctx context.Context, commits iter.Seq2[Commit, error], to Store, thre
 	for c, err := range commits {
 		if err == nil {
 			c.Thread = thread
-			err = storeOpen(ctx, to, c, stored)
+			if err = m.move(ctx, &c); err == nil {
+				err = storeOpen(ctx, to, c, stored)
+			}
 		}
 		switch {
 		case errors.Is(err, ErrConflict):

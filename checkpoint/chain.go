@@ -52,6 +52,7 @@ type Chain struct {
 	origin       origin       // of the places of its values
 	prepared     *[2]Prepared // the commit that is prepared next, and the one before it; nil for none
 	turn         int          // which of them is the next one
+	claims       []string     // the hashes of the blobs in entries that are put
 }
 
 // chainField is a field of the schema, as it is committed.
@@ -343,8 +344,15 @@ func (c *Chain) Rebase(i int) { c.fields[i].known = false }
 
 // Put seals entries and stores them as pending entries of the head.
 func (c *Chain) Put(ctx context.Context, entries []Entry) error {
+	if c.codec.blobs != nil {
+		c.claims = c.claims[:0]
+		c.codec.found = &c.claims
+	}
 	sealed, err := c.codec.sealEntries(c.key, entries, c.pendingCount, c.mark)
 	if err != nil {
+		return err
+	}
+	if err := c.codec.claim(ctx, c.key.Thread, c.claims); err != nil {
 		return err
 	}
 	c.pendingCount += len(entries)
@@ -354,11 +362,16 @@ func (c *Chain) Put(ctx context.Context, entries []Entry) error {
 // Put seals entries and stores them as pending entries of the head of a chain.
 func Put(ctx context.Context, store Store, p Pending) (err error) {
 	codec := codecOf(store)
+	var hashes []string
+	codec.found = &hashes
 	mark, err := headMark(ctx, store, &codec, p.Key)
 	if err != nil {
 		return err
 	}
 	if p.Entries, err = codec.sealEntries(p.Key, p.Entries, 0, mark); err != nil {
+		return err
+	}
+	if err := codec.claim(ctx, p.Thread, hashes); err != nil {
 		return err
 	}
 	return store.Put(ctx, p)

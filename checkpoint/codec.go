@@ -22,6 +22,9 @@ type Codec struct {
 	// each time that it has doubled. A list counts with all its chunks. nil writes to
 	// slog.Default. It must be safe for concurrent use.
 	Warn func(Size)
+
+	blobs *attached // of WithBlobs; nil for none
+	found *[]string // where sealing adds the hashes of the blobs in a value; nil for nowhere
 }
 
 // WarnFrom is the size in bytes of the smallest field for which Codec.Warn is called.

@@ -29,6 +29,7 @@ import (
 //     channel that wrote it, for people only.
 //   - flagBound: the digest of a commit's record precedes the payload, see binding.go.
 //   - flagBinds: the record has digests of its values, see binding.go.
+//   - flagBeside: a length and hashes replace the payload, see withblobs.go.
 //
 // Unknown codecs and flags are rejected.
 //
@@ -44,8 +45,10 @@ const (
 	flagNote  = 2
 	flagBound = 4 // a pending entry that belongs to one commit
 	flagBinds = 8 // a record that binds the values of its commit
-	sumBytes  = 8
-	maxNote   = 80 // bytes
+	// flagBeside is of a stub: the payload is a blob, see withblobs.go.
+	flagBeside = 16
+	sumBytes   = 8
+	maxNote    = 80 // bytes
 )
 
 var (
@@ -207,6 +210,14 @@ func (c *Codec) sealInto(room *[]byte, at spot, v any, x extra) (data []byte, ra
 		return nil, 0, err
 	}
 	raw = len(b) - from
+	if c.found != nil {
+		*c.found = appendBlobs(*c.found, b[from:])
+		if r, ok := v.(*Record); ok {
+			for _, e := range r.Trace {
+				*c.found = appendBlobs(*c.found, e.Data)
+			}
+		}
+	}
 	if x.tag != nil {
 		*x.tag = nextTag(*x.tag, b[from:])
 	}
@@ -274,6 +285,9 @@ func unsealAll(at spot, b []byte) (payload []byte, x extra, err error) {
 		return nil, x, err
 	}
 	flags := body[3]
+	if flags&flagBeside != 0 && body[2] == codecJSON {
+		return nil, x, fmt.Errorf("%w: the value is stored as a blob; open the store with WithBlobs", ErrNoBlobs)
+	}
 	if body[2] != codecJSON || flags&^(flagZstd|flagNote|flagBound|flagBinds) != 0 || body[1] == 1 && flags != 0 {
 		return nil, x, fmt.Errorf("%w: envelope % x", ErrUnsupported, body[:4])
 	}

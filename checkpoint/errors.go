@@ -61,6 +61,11 @@ var (
 	ErrThreadExists = errors.New("checkpoint: the thread exists already")
 	// ErrNoDrop is returned when a store is not a Dropper, so it cannot be pruned.
 	ErrNoDrop = errors.New("checkpoint: this store cannot drop commits")
+	// ErrNoBlobs is returned when a value is stored as a blob and the store was opened without its
+	// blobs: see WithBlobs.
+	ErrNoBlobs = errors.New("checkpoint: the store was opened without its blobs")
+	// ErrBlobNotFound is returned when a blob is not stored to which a value refers.
+	ErrBlobNotFound = errors.New("checkpoint: no such blob")
 	// ErrLeaseLost is the cause with which the context of a Held ends when its lease is lost.
 	ErrLeaseLost = errors.New("checkpoint: the lease of the thread was lost")
 	// ErrClosed is returned when a store is used after Close.

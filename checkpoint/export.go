@@ -12,6 +12,8 @@ import (
 	"hash"
 	"io"
 	"iter"
+
+	"github.com/weftrun/weft/state"
 )
 
 // An exported file has a header line, a line for each commit, and an end line. Commits are in
@@ -22,12 +24,18 @@ import (
 //	HASH {"namespace":"","number":1,"id":"…","labels":{…},"record":{…},"refs":[…],…,"beside":[…]}
 //	HASH {"end":true,"commits":1}
 //
+// A file of version 2 also has lines with the parts of blobs, before the first commit that refers
+// to them:
+//
+//	HASH {"blob":"…","data":"…","more":true}
+//
 // HASH is the first 32 hex digits of the SHA-256 of all objects up to and including this one, each
 // with its newline. So a line that is changed, moved, repeated or left out is detected. A value in
 // the file is the JSON that was sealed; the file itself is not encrypted.
 const (
 	exportFormat  = "weft thread"
 	exportVersion = 1
+	exportBlobs   = 2         // the version of a file with blobs
 	exportHash    = 32        // hex digits
 	exportLine    = 256 << 20 // the longest line that Import reads, in bytes
 )
@@ -38,7 +46,14 @@ type exportHead struct {
 	Thread  string `json:"thread"`
 }
 
-// exportBody is a commit, or the end of the file.
+// exportBlob is a part of a blob. The parts of a blob follow one another.
+type exportBlob struct {
+	Blob string `json:"blob"` // the hash
+	Data []byte `json:"data"`
+	More bool   `json:"more,omitempty"` // another part follows
+}
+
+// exportBody is a commit, a part of a blob, or the end of the file.
 type exportBody struct {
 	Namespace string            `json:"namespace"`
 	Number    uint64            `json:"number,omitempty"`
@@ -48,6 +63,10 @@ type exportBody struct {
 	Refs      []exportPiece     `json:"refs,omitempty"`
 	Blobs     []exportPiece     `json:"blobs,omitempty"`
 	Pending   []exportEntry     `json:"beside,omitempty"`
+
+	Blob string `json:"blob,omitempty"`
+	Data []byte `json:"data,omitempty"`
+	More bool   `json:"more,omitempty"`
 
 	End     bool `json:"end,omitempty"`
 	Commits int  `json:"commits,omitempty"`
@@ -70,11 +89,24 @@ type exportEntry struct {
 // Export writes a thread, with all its namespaces, commits and entries, to w. Import reads it into
 // any store, under any name. An unknown thread is an ErrNotFound.
 func Export(ctx context.Context, store Store, thread string, w io.Writer) error {
-	out := exporter{w: w, sum: sha256.New()}
+	out := exporter{w: w, sum: sha256.New(), blobs: BlobsIn(store), thread: thread, sent: map[string]bool{}}
+	version := exportVersion
+	if out.blobs != nil {
+		used, err := BlobsUsed(ctx, store, thread)
+		if err != nil {
+			return err
+		}
+		if len(used) > 0 {
+			version = exportBlobs
+		}
+	}
 	n := 0
 	for c, err := range carried(ctx, store, thread) {
 		if err == nil && n == 0 {
-			err = out.line(exportHead{exportFormat, exportVersion, thread})
+			err = out.line(exportHead{exportFormat, version, thread})
+		}
+		if err == nil {
+			err = out.blobsOf(ctx, &c)
 		}
 		if err == nil {
 			err = out.line(exported(c))
@@ -91,8 +123,58 @@ func Export(ctx context.Context, store Store, thread string, w io.Writer) error 
 }
 
 type exporter struct {
-	w   io.Writer
-	sum hash.Hash
+	w      io.Writer
+	sum    hash.Hash
+	blobs  Blobs
+	thread string
+	sent   map[string]bool // the hashes of the blobs that the file has
+}
+
+// blobsOf writes the blobs to which a commit refers and that the file does not have.
+func (e *exporter) blobsOf(ctx context.Context, c *Commit) error {
+	hashes, err := hashesIn(c)
+	if err != nil {
+		return err
+	}
+	for _, h := range hashes {
+		if e.sent[h] {
+			continue
+		}
+		if e.blobs == nil {
+			return fmt.Errorf("%w: thread %q refers to the blob %.16s", ErrNoBlobs, e.thread, h)
+		}
+		if err := e.blob(ctx, h); err != nil {
+			return err
+		}
+		e.sent[h] = true
+	}
+	return nil
+}
+
+// exportPart is how many bytes of a blob a line has.
+const exportPart = 1 << 20
+
+func (e *exporter) blob(ctx context.Context, hash string) error {
+	r, err := e.blobs.Of(e.thread).Open(ctx, state.BlobRef{Hash: hash})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	part, next := make([]byte, exportPart), make([]byte, exportPart)
+	n, err := io.ReadFull(r, part)
+	for {
+		m, end := 0, err
+		if err == nil {
+			m, end = io.ReadFull(r, next)
+		}
+		if end != nil && end != io.EOF && end != io.ErrUnexpectedEOF {
+			return end
+		}
+		if err := e.line(exportBlob{hash, part[:n], m > 0}); err != nil || m == 0 {
+			return err
+		}
+		part, next, n, err = next, part, m, end
+	}
 }
 
 func (e *exporter) line(v any) error {
@@ -129,11 +211,12 @@ func exported(c Commit) exportBody {
 // ErrCorrupt that names the line; a file of a newer version is an ErrUnsupported. When Import
 // fails, it leaves no part of the thread in the store. An existing thread is an ErrThreadExists.
 func Import(ctx context.Context, store Store, thread string, r io.Reader) error {
-	return bring(ctx, imported(r), store, thread)
+	m := mover{to: store, thread: thread}
+	return bring(ctx, imported(ctx, r, &m), &m)
 }
 
-// imported yields the commits of a file.
-func imported(r io.Reader) iter.Seq2[Commit, error] {
+// imported yields the commits of a file, and gives its blobs to m.
+func imported(ctx context.Context, r io.Reader, m *mover) iter.Seq2[Commit, error] {
 	return func(yield func(Commit, error) bool) {
 		in := importer{r: bufio.NewReaderSize(r, 64<<10), sum: sha256.New(), chains: map[string]*importChain{}}
 		err := in.head()
@@ -141,6 +224,11 @@ func imported(r io.Reader) iter.Seq2[Commit, error] {
 			var b exportBody
 			if err = in.line(&b); err != nil {
 				break
+			}
+			if b.Blob != "" {
+				err = m.put(ctx, b.Blob, &importBlob{in: &in, part: b})
+				n--
+				continue
 			}
 			if b.End {
 				if err = in.end(b, n); err == nil {
@@ -185,10 +273,35 @@ func (in *importer) head() error {
 		return err
 	case h.Format != exportFormat:
 		return in.corrupt("the file is not an exported thread")
-	case h.Version != exportVersion:
-		return fmt.Errorf("%w: the version of the file must be %d (got %d)", ErrUnsupported, exportVersion, h.Version)
+	case h.Version != exportVersion && h.Version != exportBlobs:
+		return fmt.Errorf("%w: the version of the file must be %d or %d (got %d)", ErrUnsupported, exportVersion, exportBlobs, h.Version)
 	}
 	return nil
+}
+
+// importBlob reads the parts of a blob.
+type importBlob struct {
+	in   *importer
+	part exportBody
+}
+
+func (b *importBlob) Read(p []byte) (int, error) {
+	for len(b.part.Data) == 0 {
+		if !b.part.More {
+			return 0, io.EOF
+		}
+		hash := b.part.Blob
+		b.part = exportBody{}
+		if err := b.in.line(&b.part); err != nil {
+			return 0, err
+		}
+		if b.part.Blob != hash {
+			return 0, b.in.corrupt("the rest of the blob %.16s is not in the file", hash)
+		}
+	}
+	n := copy(p, b.part.Data)
+	b.part.Data = b.part.Data[n:]
+	return n, nil
 }
 
 // end returns an error if a commit is missing or data follows the end.

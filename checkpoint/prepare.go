@@ -23,7 +23,9 @@ type Prepared struct {
 	state   state.View
 	log     decisionLog
 	pending []Entry
-	room    []byte // for the sealed values
+	codec   *Codec   // that claims the blobs; nil without blobs
+	blobs   []string // the hashes of the blobs in the commit's values
+	room    []byte   // for the sealed values
 }
 
 // change is a field that a commit writes, as it is after the commit.
@@ -89,6 +91,9 @@ func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, en
 	p = &c.prepared[c.turn]
 	p.reset()
 	p.store, p.record, p.state = c.store, rec, v
+	if c.codec.blobs != nil {
+		p.codec, c.codec.found = &c.codec, &p.blobs
+	}
 	o := &p.commit
 	o.Key, o.ID, o.Head, o.Fence, o.TTL, o.Labels = c.key, id, c.head, c.Fence, c.TTL, rec.labels(o.Labels)
 	for i := range c.fields {
@@ -194,7 +199,14 @@ func (p *Prepared) Bytes() (n int) {
 func (p *Prepared) Pending() []Entry { return p.pending }
 
 // Store stores the commit. It may be repeated: the commit is stored once.
-func (p *Prepared) Store(ctx context.Context) error { return p.store.Commit(ctx, p.commit) }
+func (p *Prepared) Store(ctx context.Context) error {
+	if p.codec != nil {
+		if err := p.codec.claim(ctx, p.commit.Thread, p.blobs); err != nil {
+			return err
+		}
+	}
+	return p.store.Commit(ctx, p.commit)
+}
 
 // Advance moves the chain on to p. Call it before the state changes again.
 func (c *Chain) Advance(p *Prepared) {

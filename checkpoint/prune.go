@@ -51,7 +51,8 @@ func Prune(ctx context.Context, store Store, thread string, keep Keep) error {
 			return err
 		}
 	}
-	return nil
+	_, err = CollectBlobs(ctx, store, thread)
+	return err
 }
 
 // dropAtOnce is how many commits and blobs one Drop removes, approximately.

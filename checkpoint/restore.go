@@ -26,7 +26,7 @@ func ReadRecord(snap Snapshot) (*Record, error) {
 // damaged returns err with the place in snap. It is a *CorruptError unless err is an
 // ErrUnsupported, ErrSchema, ErrNewerSchema or ErrKey.
 func damaged(snap Snapshot, field string, err error) error {
-	if errors.Is(err, ErrUnsupported) || errors.Is(err, ErrSchema) || errors.Is(err, ErrNewerSchema) || errors.Is(err, ErrKey) {
+	if errors.Is(err, ErrUnsupported) || errors.Is(err, ErrSchema) || errors.Is(err, ErrNewerSchema) || errors.Is(err, ErrKey) || errors.Is(err, ErrNoBlobs) {
 		return fmt.Errorf("checkpoint: thread %q, commit %d, %s: %w", snap.Thread, snap.Seq, field, err)
 	}
 	return &CorruptError{Key: snap.Key, Seq: snap.Seq, Field: field, Why: why(err)}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/step"
 	"github.com/weftrun/weft/state"
 )
@@ -49,6 +50,7 @@ func (d *draft) compile(cfg Config, pos place) (*program, error) {
 	}
 	c.p.safe = d.schema.Safe()
 	c.p.name, c.p.cfg = d.name, cfg.withDefaults()
+	c.p.blobs = checkpoint.BlobsIn(cfg.Store)
 	for i, ch := range d.schema.Blank().Channels {
 		if _, ok := ch.(state.Expirer); ok {
 			c.p.expire = append(c.p.expire, i)

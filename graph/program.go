@@ -27,7 +27,8 @@ type program struct {
 	safe      bool  // folding the writes of one task cannot fail
 	cfg       Config
 	hash      string
-	wayLabels map[way]string // of choices, for drawings
+	blobs     checkpoint.Blobs // of the store; nil for none
+	wayLabels map[way]string   // of choices, for drawings
 	// untyped returns the graph of a program with the state of this one.
 	untyped func(*program) Untyped
 }

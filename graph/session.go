@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weftrun/weft/internal/schedule"
+	"github.com/weftrun/weft/state"
 )
 
 // session is one call of the API: what the run of the thread and the runs of its subgraphs share,
@@ -47,6 +48,9 @@ func (p *program) launch(ctx context.Context, o RunOptions, q request) *session 
 	s := &session{id: cmp.Or(o.ID, id), writer: id, request: q, drain: o.Drain}
 	if p.cfg.Timeout > 0 {
 		ctx, s.release = context.WithTimeoutCause(ctx, p.cfg.Timeout, runOutOfTime(p.cfg.Timeout))
+	}
+	if p.blobs != nil && o.Thread != "" {
+		ctx = state.WithBlobs(ctx, p.blobs.Of(o.Thread))
 	}
 	o.identify(ctx)
 	p = p.withInterrupts(&o)

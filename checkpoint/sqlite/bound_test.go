@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/blob"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/sqlite"
@@ -42,11 +43,16 @@ func TestCall_FileLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	blobs, err := s.Blobs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	calls := storetest.Calls(t, s, docs, mem,
 		storetest.Call{Name: "Documents", Do: func(ctx context.Context) error { _, err := s.Documents(ctx); return err }},
+		storetest.Call{Name: "Blobs", Do: func(ctx context.Context) error { _, err := s.Blobs(ctx); return err }},
 		storetest.Call{Name: "Memory", Do: func(ctx context.Context) error { _, err := s.Memory(ctx); return err }},
 		storetest.Call{Name: "Bus", Do: func(ctx context.Context) error { _, err := s.Bus(ctx, 0); return err }})
-	calls = append(calls, storetest.BusCalls(bus)...)
+	calls = append(append(calls, storetest.BusCalls(bus)...), storetest.BlobCalls(blobs)...)
 	unlock := lock(t, path)
 	defer unlock()
 	busy := 0
@@ -55,7 +61,7 @@ func TestCall_FileLocked(t *testing.T) {
 		switch {
 		case errors.Is(err, checkpoint.ErrBusy):
 			busy++
-		case err != nil && !errors.Is(err, checkpoint.ErrNotFound) && !errors.Is(err, document.ErrNotFound) && !errors.Is(err, memory.ErrNotFound):
+		case err != nil && !errors.Is(err, checkpoint.ErrNotFound) && !errors.Is(err, blob.ErrNotFound) && !errors.Is(err, document.ErrNotFound) && !errors.Is(err, memory.ErrNotFound):
 			t.Errorf("rule: a call on a locked file is answered, or ErrBusy\n got: %s: %v", c.Name, err)
 		}
 	}

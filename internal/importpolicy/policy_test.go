@@ -57,6 +57,8 @@ var policies = []policy{
 	{name: "internal/modeltest", imports: []string{"internal/recordedhttp", "state/message", "capabilities/model"}}, // for tests alone
 	{name: "checkpoint", imports: []string{"internal/compact", "state"}, modules: []string{"github.com/klauspost/compress"}},
 	{name: "checkpoint/checkpointtest", imports: []string{"internal/racescale", "state", "checkpoint"}, modules: []string{"github.com/anishathalye/porcupine", "go.uber.org/goleak", "pgregory.net/rapid"}},
+	{name: "checkpoint/blob", imports: []string{"state", "checkpoint"}},
+	{name: "checkpoint/blob/blobtest", imports: []string{"internal/testreport", "checkpoint", "checkpoint/blob"}},
 	{name: "checkpoint/memory", imports: []string{"internal/brief", "internal/values"}},
 	{name: "checkpoint/document", imports: []string{"internal/values"}, modules: []string{"github.com/tidwall/gjson"}},
 	{name: "internal/sqlscan", imports: []string{"checkpoint/document"}},
@@ -71,9 +73,9 @@ var policies = []policy{
 	{name: "internal/servicetest", imports: []string{ // for tests alone
 		"internal/racescale", "state/message", "checkpoint/document", "conversation", "conversation/session", "conversation/tasks", "conversation/thread",
 	}, modules: []string{"github.com/anishathalye/porcupine"}},
-	{name: "checkpoint/sqlite", imports: []string{"internal/sqlscan", "state", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, modules: []string{"modernc.org/sqlite"}},
-	{name: "checkpoint/postgres", imports: []string{"internal/brief", "internal/sqlscan", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2", "github.com/pgvector/pgvector-go"}},
-	{name: "checkpoint/redis", imports: []string{"internal/brief", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, modules: []string{"github.com/redis/go-redis/v9"}},
+	{name: "checkpoint/sqlite", imports: []string{"internal/sqlscan", "state", "checkpoint", "checkpoint/blob", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, modules: []string{"modernc.org/sqlite"}},
+	{name: "checkpoint/postgres", imports: []string{"internal/brief", "internal/sqlscan", "checkpoint", "checkpoint/blob", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2", "github.com/pgvector/pgvector-go"}},
+	{name: "checkpoint/redis", imports: []string{"internal/brief", "checkpoint", "checkpoint/blob", "checkpoint/document", "checkpoint/memory", "checkpoint/topic"}, modules: []string{"github.com/redis/go-redis/v9"}},
 	{name: "capabilities/memory", imports: []string{"internal/validtext", "state/message", "checkpoint/memory", "conversation/session"}},
 	{name: "capabilities/retrieval", imports: []string{"state/message", "checkpoint/memory"}},
 	{name: "internal/step", imports: []string{"state"}, forbidden: []string{"context", "log", "log/slog", "net", "net/http", "os", "sync", "time"}},
@@ -87,8 +89,8 @@ var policies = []policy{
 	{name: "internal/picture", imports: []string{"checkpoint", "graph", "internal/markup"}},
 	{name: "internal/refmodel", imports: []string{"state", "checkpoint", "graph"}}, // for tests alone
 	{name: "capabilities/budget", imports: []string{"state/message", "capabilities/model", "checkpoint", "checkpoint/document", "graph"}},
-	{name: "internal/storetest", imports: []string{"state", "state/record", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "capabilities/budget"}}, // for tests alone
-	{name: "internal/servertest", imports: []string{"internal/storetest"}},                                                                                                                                  // for tests alone
+	{name: "internal/storetest", imports: []string{"state", "state/record", "state/message", "checkpoint", "checkpoint/blob", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "capabilities/budget"}}, // for tests alone
+	{name: "internal/servertest", imports: []string{"internal/storetest"}},                                                                                                                                                     // for tests alone
 	{name: "wake", imports: []string{"checkpoint", "checkpoint/document", "graph"}},
 	{name: "graph/eventlog", imports: []string{"checkpoint/topic", "graph"}},
 	{name: "internal/golden", imports: []string{ // for tests alone

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/blob"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/topic"
@@ -163,6 +164,24 @@ func BusCalls(b topic.Bus) []Call {
 	}
 }
 
+// BlobCalls returns the calls of the blobs of a store.
+func BlobCalls(b *blob.Store) []Call {
+	ref := blob.Ref{Hash: strings.Repeat("0", 64)}
+	return []Call{
+		{"Blobs.Put", func(ctx context.Context) error {
+			_, err := b.Put(ctx, "thread", strings.NewReader("content"))
+			return err
+		}},
+		{"Blobs.Open", func(ctx context.Context) error { _, err := b.Open(ctx, ref); return err }},
+		{"Blobs.Claim", func(ctx context.Context) error { return b.Claim(ctx, "thread", []string{ref.Hash}) }},
+		{"Blobs.Release", func(ctx context.Context) error {
+			_, err := b.Release(ctx, "thread", -1, func(context.Context) (map[string]bool, error) { return nil, nil })
+			return err
+		}},
+		{"Blobs.Sweep", func(ctx context.Context) error { return b.Sweep(ctx, 0) }},
+	}
+}
+
 // generous is the number of bounds within which a call must end. The test is that it ends at all.
 const generous = 50
 
@@ -211,7 +230,7 @@ func Bounded(t *testing.T, n *Network, way Way, retryFor time.Duration, ready fu
 // answered reports whether err is nil or an error that a server may return.
 func answered(err error) bool {
 	for _, kind := range []error{checkpoint.ErrConflict, checkpoint.ErrNotFound, checkpoint.ErrFenced, checkpoint.ErrOwned,
-		document.ErrConflict, document.ErrNotFound, memory.ErrNotFound, memory.ErrNoVectors} {
+		blob.ErrNotFound, document.ErrConflict, document.ErrNotFound, memory.ErrNotFound, memory.ErrNoVectors} {
 		if errors.Is(err, kind) {
 			return true
 		}

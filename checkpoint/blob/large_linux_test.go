@@ -1,0 +1,123 @@
+package blob_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/blob"
+	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/graph"
+)
+
+// passEnv makes the test binary the process that TestLarge_Memory measures.
+const passEnv = "WEFT_TEST_LARGE_BLOB"
+
+func TestMain(m *testing.M) {
+	if args := os.Getenv(passEnv); args != "" {
+		if err := pass(context.Background(), strings.Split(args, " ")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// TestLarge_Memory passes a file of 1 GiB, with -short of 96 MiB, through a graph in another
+// process: one node stores it, another reads it. It measures the greatest memory of that process,
+// with all of its code.
+//
+// Requirement: a large blob is not held in memory
+func TestLarge_Memory(t *testing.T) {
+	size := 1 << 30
+	if testing.Short() {
+		size = 96 << 20
+	}
+	const most = 64 << 20
+	for _, kind := range []string{"folder", "sqlite", "sealed"} {
+		t.Run(kind, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), os.Args[0])
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d", passEnv, kind, t.TempDir(), size))
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+			t.Logf("%d MiB through a graph, %s: at most %d MiB of memory", size>>20, kind, peak>>20)
+			if peak >= most {
+				t.Errorf("rule: a blob of %d MiB takes less than %d MiB of memory\n got: %d MiB", size>>20, most>>20, peak>>20)
+			}
+		})
+	}
+}
+
+// pass runs the graph on a thread and blobs of a kind.
+func pass(ctx context.Context, args []string) error {
+	kind, dir := args[0], args[1]
+	size, err := strconv.ParseInt(args[2], 10, 64)
+	if err != nil {
+		return err
+	}
+	threads, blobs := checkpoint.Store(new(checkpoint.Memory)), blob.Over(blob.Folder(dir))
+	switch kind {
+	case "sqlite":
+		s, err := sqlite.Open(ctx, filepath.Join(dir, "threads.db"))
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		threads = s
+		if blobs, err = s.Blobs(ctx); err != nil {
+			return err
+		}
+	case "sealed":
+		keys := newKeys("k")
+		if threads, err = checkpoint.Sealed(threads, checkpoint.Codec{Keys: keys}); err != nil {
+			return err
+		}
+		if blobs, err = blobs.Sealed(keys); err != nil {
+			return err
+		}
+	}
+	store, err := checkpoint.WithBlobs(threads, blobs, checkpoint.BlobOptions{})
+	if err != nil {
+		return err
+	}
+	b := graph.New[State]("pass")
+	b.Node("store", graph.Func(func(ctx context.Context, s *State) error {
+		return s.File.Store(ctx, io.LimitReader(rand.NewChaCha8([32]byte{}), size))
+	}))
+	b.Node("read", graph.Func(func(ctx context.Context, s *State) error {
+		r, err := s.File.Open(ctx)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		n, err := io.Copy(io.Discard, r)
+		s.Lines.Set(int(n))
+		return err
+	}))
+	b.Edge(graph.Start, "store")
+	b.Edge("store", "read")
+	b.Edge("read", graph.End)
+	g, err := b.Compile(graph.Config{Store: store})
+	if err != nil {
+		return err
+	}
+	res, err := g.Invoke(ctx, State{}, graph.RunOptions{Thread: "t"})
+	if err == nil && res.State.Lines.Get() != int(size) {
+		err = errors.New("the second node did not read the whole file")
+	}
+	return err
+}
