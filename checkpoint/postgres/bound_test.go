@@ -40,6 +40,9 @@ func prepared(t testing.TB) (schema string) {
 	}
 	documentsOf(t, s)
 	memoryOf(t, s)
+	if _, err := s.Blobs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	return schema
 }
 
@@ -124,7 +127,12 @@ func callsOf(t testing.TB, n *storetest.Network, s *postgres.Store) []storetest.
 		if err != nil {
 			return err
 		}
+		blobs, err := s.Blobs(ctx)
+		if err != nil {
+			return err
+		}
 		calls = storetest.Calls(t, s, docs, mem,
+			storetest.Call{Name: "Blobs", Do: func(ctx context.Context) error { _, err := s.Blobs(ctx); return err }},
 			storetest.Call{Name: "Documents", Do: func(ctx context.Context) error { _, err := s.Documents(ctx); return err }},
 			storetest.Call{Name: "Memory", Do: func(ctx context.Context) error { _, err := s.Memory(ctx); return err }},
 			storetest.Call{Name: "Vectors", Do: func(ctx context.Context) error {
@@ -132,7 +140,7 @@ func callsOf(t testing.TB, n *storetest.Network, s *postgres.Store) []storetest.
 				return err
 			}},
 			storetest.Call{Name: "Bus", Do: func(ctx context.Context) error { _, err := s.Bus(ctx, 0); return err }})
-		calls = append(calls, storetest.BusCalls(bus)...)
+		calls = append(append(calls, storetest.BusCalls(bus)...), storetest.BlobCalls(blobs)...)
 		return nil
 	})
 	return calls

@@ -4,7 +4,12 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/weftrun/weft/checkpoint/blob"
 )
+
+// BlobTable returns the blobs of a store as blobtest judges them.
+func BlobTable(s *Store) blob.Table { return largeBlobs{s} }
 
 // Encode is encode, for tests that look at the server.
 func Encode(name string) string { return encode(name) }

@@ -59,9 +59,22 @@ var (
 	documentCountScript = newScript(false, "document_common", "document_count").with(":o")
 	documentClearScript = adding(newScript(true, "document_common", "document_clear").with(":o"))
 
+	blobStageScript   = newBlobScript(true, "blob_stage")
+	blobFinishScript  = newBlobScript(true, "blob_finish")
+	blobDiscardScript = newBlobScript(true, "blob_discard")
+	blobClaimScript   = newBlobScript(true, "blob_claim")
+	blobClaimsScript  = newBlobScript(false, "blob_claims")
+	blobOwnersScript  = newBlobScript(false, "blob_owners")
+	blobReleaseScript = newBlobScript(true, "blob_release")
+
 	memoryListScript = newScript(true, "memory_list").with(":t")
 	memoryMendScript = newScript(true, "memory_mend").with(":t")
 )
+
+// newBlobScript joins the files of a script of blobs.
+func newBlobScript(writes bool, name string) *script {
+	return newScript(writes, "blob_common", name).with(":u", ":g", ":h", ":c", ":d", ":a")
+}
 
 // with adds keys to those of a script: the first one with a tail.
 func (sc *script) with(tails ...string) *script {
