@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/schedule"
 )
 
@@ -91,6 +92,15 @@ func Metadata(ctx context.Context) map[string]string {
 		return nil
 	}
 	return t.run.metadata()
+}
+
+// StoreOf returns the Config.Store of the run that ctx belongs to, or nil.
+func StoreOf(ctx context.Context) checkpoint.Store {
+	t := taskOf(ctx)
+	if t == nil {
+		return nil
+	}
+	return t.run.cfg.Store
 }
 
 // TaskID returns the id of the running task: the same in every attempt and after every crash,

@@ -46,9 +46,13 @@ func (p Program) Kinds() map[string]workflow.Kind {
 	return all
 }
 
-// Sections returns the sections of files whose entries the kinds use: models, embedders and tools.
+// Sections returns the sections of files whose entries the kinds use: models, embedders, tools,
+// budgets and prices.
 func (p Program) Sections() map[string]workflow.Section {
-	return map[string]workflow.Section{modelsName: p.modelsSection(), embeddersName: p.embeddersSection(), toolsName: p.toolsSection()}
+	return map[string]workflow.Section{
+		modelsName: p.modelsSection(), embeddersName: p.embeddersSection(), toolsName: p.toolsSection(),
+		budgetsName: budgetsSection(), pricesName: pricesSection(),
+	}
 }
 
 // with returns p with the models and tools that a file declares.
@@ -67,11 +71,14 @@ func (p Program) model(name string) (model.Model, error) {
 		models[name] = nil
 	}
 	m, err := pick(models, "model", name)
-	if err != nil || m != nil {
-		return m, err
+	if err != nil {
+		return nil, err
 	}
 	if name == "" {
-		name = p.declared.Names(modelsName)[0] // the only one
+		name = slices.Sorted(maps.Keys(models))[0] // the only one
+	}
+	if m != nil {
+		return p.limited(name, m)
 	}
 	return p.declaredModel(name)
 }
@@ -83,7 +90,11 @@ func (p Program) declaredModel(name string) (model.Model, error) {
 		return nil, err
 	}
 	first := v.(declaredModel)
-	all := []model.Model{first.Model}
+	m, err := p.limited(name, first.Model)
+	if err != nil {
+		return nil, err
+	}
+	all := []model.Model{m}
 	for _, other := range first.fallback {
 		if other == name {
 			return nil, &refusal{fmt.Sprintf("models.%s: fallback must not name the model itself", name)}
@@ -99,10 +110,13 @@ func (p Program) declaredModel(name string) (model.Model, error) {
 			}
 			m = v.(declaredModel).Model
 		}
+		if m, err = p.limited(other, m); err != nil {
+			return nil, err
+		}
 		all = append(all, m)
 	}
 	if len(all) == 1 {
-		return first.Model, nil
+		return m, nil
 	}
 	return model.Fallback(all...), nil
 }
@@ -113,7 +127,7 @@ func (p Program) allModels() (map[string]model.Model, error) {
 	if models == nil {
 		models = map[string]model.Model{}
 	}
-	for _, name := range p.declared.Names(modelsName) {
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(models)), p.declared.Names(modelsName)) {
 		m, err := p.model(name)
 		if err != nil {
 			return nil, err

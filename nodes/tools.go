@@ -20,6 +20,8 @@ import (
 // The names of the sections of a file.
 const (
 	modelsName    = "models"
+	budgetsName   = "budgets"
+	pricesName    = "prices"
 	toolsName     = "tools"
 	embeddersName = "embedders"
 )

@@ -22,14 +22,14 @@ import (
 func TestConfig_RefusesWhatCannotHold(t *testing.T) {
 	for want, l := range map[string]budget.Limit{
 		"must have a name":     {Most: budget.Amount{Calls: 1}},
-		"By must be":           {Name: "l", By: "metadata.", Most: budget.Amount{Calls: 1}},
-		"Per must be":          {Name: "l", Per: "week", Most: budget.Amount{Calls: 1}},
+		"it must be by":        {Name: "l", By: "metadata.", Most: budget.Amount{Calls: 1}},
+		"period must be":       {Name: "l", Per: "week", Most: budget.Amount{Calls: 1}},
 		"must not be negative": {Name: "l", Most: budget.Amount{Money: -1}},
-		"Calls and Per":        {Name: "l", Rate: budget.Rate{Calls: 1}},
-		"a Burst needs":        {Name: "l", Concurrency: 1, Rate: budget.Rate{Burst: 1}},
-		"must bound something": {Name: "l"},
-		"Per needs Most":       {Name: "l", Per: budget.Day, Concurrency: 1},
-		"a Raise of money":     {Name: "l", Most: budget.Amount{Calls: 1}, Raise: budget.Amount{Money: 1}},
+		"calls and a time":     {Name: "l", Rate: budget.Rate{Calls: 1}},
+		"a burst needs":        {Name: "l", Concurrency: 1, Rate: budget.Rate{Burst: 1}},
+		"must bound an amount": {Name: "l"},
+		"a period needs":       {Name: "l", Per: budget.Day, Concurrency: 1},
+		"a raise of money":     {Name: "l", Most: budget.Amount{Calls: 1}, Raise: budget.Amount{Money: 1}},
 	} {
 		_, err := budget.Over(new(document.Map), budget.Config{Limits: []budget.Limit{l}})
 		if !errors.Is(err, budget.ErrConfig) || !strings.Contains(err.Error(), want) {

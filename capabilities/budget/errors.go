@@ -58,7 +58,7 @@ func (e *Error) Error() string {
 	case PerTime:
 		return fmt.Sprintf("%s: too many calls; try again in %s", of, e.Wait)
 	case Concurrency:
-		return fmt.Sprintf("%s: %d calls run already", of, e.Running)
+		return fmt.Sprintf("%s: %s at once", of, plural(int64(e.Running), "call"))
 	}
 	text := fmt.Sprintf("%s: %s spent and %s reserved of %s; the call needs up to %s", of,
 		e.Spent.only(e.What, ""), e.Reserved.only(e.What, ""), e.Most.only(e.What, e.Currency), e.Wanted.only(e.What, e.Currency))

@@ -73,8 +73,8 @@ type Limit struct {
 	To string
 }
 
-// check returns what is wrong with the limit.
-func (l *Limit) check() error {
+// Check returns an [ErrConfig] that lists what is wrong with the limit, or nil.
+func (l Limit) Check() error {
 	var errs []error
 	wrong := func(bad bool, format string, args ...any) {
 		if bad {
@@ -85,16 +85,16 @@ func (l *Limit) check() error {
 	name, metadata := strings.CutPrefix(l.By, byMetadata)
 	wrong(l.Name == "" || len(l.Name) > 100, "a limit must have a name of at most 100 bytes")
 	wrong(!slices.Contains([]string{ByAll, ByThread, ByModel}, l.By) && (!metadata || name == ""),
-		"By must be thread, model, metadata.NAME, or empty for all (got %q)", l.By)
-	wrong(!known && l.Per != Always, "Per must be hour, day or month (got %q)", l.Per)
+		"it must be by thread, model or metadata.NAME, or empty for all calls together (got %q)", l.By)
+	wrong(!known && l.Per != Always, "its period must be hour, day or month (got %q)", l.Per)
 	wrong(l.Most.negative() || l.Raise.negative() || l.Concurrency < 0, "its numbers must not be negative")
-	wrong(l.Rate.Calls < 0 || l.Rate.Per < 0 || l.Rate.Burst < 0, "its Rate must not be negative")
-	wrong((l.Rate.Calls > 0) != (l.Rate.Per > 0), "a Rate must have Calls and Per")
-	wrong(l.Rate.Burst > 0 && l.Rate.Calls == 0, "a Burst needs a Rate")
-	wrong(l.Most == Amount{} && l.Rate == Rate{} && l.Concurrency == 0, "it must bound something: Most, Rate or Concurrency")
-	wrong(l.Per != Always && l.Most == Amount{}, "Per needs Most")
+	wrong(l.Rate.Calls < 0 || l.Rate.Per < 0 || l.Rate.Burst < 0, "its rate must not be negative")
+	wrong((l.Rate.Calls > 0) != (l.Rate.Per > 0), "a rate must have a number of calls and a time")
+	wrong(l.Rate.Burst > 0 && l.Rate.Calls == 0, "a burst needs a rate")
+	wrong(l.Most == Amount{} && l.Rate == Rate{} && l.Concurrency == 0, "it must bound an amount, a rate or a concurrency")
+	wrong(l.Per != Always && l.Most == Amount{}, "a period needs an amount")
 	for _, w := range amounts {
-		wrong(l.Raise.part(w) > 0 && l.Most.part(w) == 0, "a Raise of %s needs Most of it", w)
+		wrong(l.Raise.part(w) > 0 && l.Most.part(w) == 0, "a raise of %[1]s needs a limit of %[1]s", w)
 	}
 	return errors.Join(errs...)
 }

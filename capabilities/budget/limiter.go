@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -53,29 +54,67 @@ type Limiter struct {
 // Open returns a limiter whose counts are in a store: sqlite, redis or postgres. A
 // checkpoint.Memory has no documents: pass a document.Map to [Over].
 func Open(store checkpoint.Store, c Config) (*Limiter, error) {
-	offers, ok := store.(documents)
-	if !ok {
-		return nil, fmt.Errorf("%w: the store %T offers no documents", ErrConfig, store)
+	if _, ok := store.(documents); !ok {
+		return nil, noDocuments(store)
 	}
-	var mu sync.Mutex
-	var t *table
+	tables := new(opener)
+	return newLimiter(c, func(ctx context.Context) (*table, error) { return tables.get(ctx, store, c.Name) })
+}
+
+// OfRun returns a limiter whose counts are in the store of the run that makes a call: Config.Store
+// of its graph. A call outside a run with a store is an [ErrConfig]. The counts of a
+// checkpoint.Memory are lost with the limiter.
+func OfRun(c Config) (*Limiter, error) {
+	tables := new(opener)
 	return newLimiter(c, func(ctx context.Context) (*table, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if t == nil {
-			docs, err := offers.Documents(ctx)
-			if err != nil {
-				return nil, fmt.Errorf("budget: open the documents: %w", err)
-			}
-			t = newTable(docs, c.Name)
+		store := graph.StoreOf(ctx)
+		if store == nil {
+			return nil, fmt.Errorf("%w: the call is not in a run with a store", ErrConfig)
 		}
-		return t, nil
+		return tables.get(ctx, store, c.Name)
 	})
 }
 
 // documents is a store that has documents.
 type documents interface {
 	Documents(context.Context) (document.Store, error)
+}
+
+func noDocuments(store checkpoint.Store) error {
+	return fmt.Errorf("%w: the store %T offers no documents", ErrConfig, store)
+}
+
+// opener opens the documents of stores when they are first used.
+type opener struct {
+	mu     sync.Mutex
+	stores map[checkpoint.Store]*table
+}
+
+func (o *opener) get(ctx context.Context, store checkpoint.Store, name string) (*table, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !reflect.TypeOf(store).Comparable() {
+		return nil, noDocuments(store)
+	}
+	if t := o.stores[store]; t != nil {
+		return t, nil
+	}
+	var docs document.Store = new(document.Map)
+	switch s := store.(type) {
+	case documents:
+		var err error
+		if docs, err = s.Documents(ctx); err != nil {
+			return nil, fmt.Errorf("budget: open the documents: %w", err)
+		}
+	case *checkpoint.Memory:
+	default:
+		return nil, noDocuments(store)
+	}
+	if o.stores == nil {
+		o.stores = map[checkpoint.Store]*table{}
+	}
+	o.stores[store] = newTable(docs, name)
+	return o.stores[store], nil
 }
 
 // Over returns a limiter whose counts are in these documents.
@@ -89,7 +128,7 @@ func newLimiter(c Config, open func(context.Context) (*table, error)) (*Limiter,
 	seen := map[string]bool{}
 	for i := range c.Limits {
 		l := &c.Limits[i]
-		errs = append(errs, l.check())
+		errs = append(errs, l.Check())
 		if seen[l.Name] {
 			errs = append(errs, fmt.Errorf("%w: limit %q: the name is there twice", ErrConfig, l.Name))
 		}

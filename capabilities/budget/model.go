@@ -162,8 +162,12 @@ func (l *Limiter) question(limit *Limit, refused *refusal) graph.Question {
 			more = append(more, limit.Raise.only(w, l.config.Currency))
 		}
 	}
+	verb := "Spend"
+	if limit.Raise.Money == 0 {
+		verb = "Allow"
+	}
 	return graph.Question{
-		Prompt: fmt.Sprintf("Spend %s more?", strings.Join(more, " and ")), Detail: detail, To: limit.To,
+		Prompt: fmt.Sprintf("%s %s more?", verb, strings.Join(more, " and ")), Detail: detail, To: limit.To,
 		Key: "budget " + digest(e.Limit, e.Key, refused.window, strconv.Itoa(refused.raises)),
 	}
 }

@@ -145,15 +145,25 @@ func (a Amount) part(w What) int64 {
 	return int64(a.Money)
 }
 
+// Text describes one part, such as "3 calls", "500 tokens" or "2.50".
+func (a Amount) Text(w What) string { return a.only(w, "") }
+
 // only describes one part. Money has its currency.
 func (a Amount) only(w What, currency string) string {
 	switch w {
 	case Calls:
-		return fmt.Sprintf("%d calls", a.Calls)
+		return plural(a.Calls, "call")
 	case Tokens:
-		return fmt.Sprintf("%d tokens", a.Tokens)
+		return plural(a.Tokens, "token")
 	}
 	return strings.TrimSpace(a.Money.String() + " " + currency)
+}
+
+func plural(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // amounts are the parts of an Amount.

@@ -174,6 +174,8 @@ var places = map[string]string{
 	"expect":    "version: 1\nnodes: {a: {set: {}, next: END}}\ntests: [{name: t, expect: {zzz: 1}}]\n",
 	"embedder":  "version: 1\nembedders: {m: {zzz: 1, provider: openai, model: m, dims: 2}}\nnodes: {a: {set: {}, next: END}}\n",
 	"model":     "version: 1\nmodels: {m: {zzz: 1, provider: openai, model: m}}\nnodes: {a: {set: {}, next: END}}\n",
+	"budget":    "version: 1\nbudgets: {b: {zzz: 1, calls: 1}}\nnodes: {a: {set: {}, next: END}}\n",
+	"price":     "version: 1\nprices: {m: {zzz: 1, input: 1, output: 1}}\nnodes: {a: {set: {}, next: END}}\n",
 	"tool":      "version: 1\ntools: {t: {zzz: 1}}\nnodes: {a: {set: {}, next: END}}\n",
 	"way":       "version: 1\nnodes: {a: {set: {}, next: [{zzz: 1, if: true, to: END}, {else: END}]}}\n",
 }

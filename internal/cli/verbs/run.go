@@ -23,6 +23,7 @@ type runFlags struct {
 	configs []string
 	newTurn bool
 	queue   bool
+	meta    []string
 	howToRun
 }
 
@@ -50,6 +51,7 @@ done; resume goes on.`,
 	cmd.Flags().StringVar(&f.thread, "thread", "", "the thread's name (default a new one)")
 	cmd.Flags().StringArrayVar(&f.inputs, "input", nil, "KEY=VALUE, KEY=@FILE for a file's text, @FILE or - for a JSON object; repeatable")
 	cmd.Flags().StringArrayVar(&f.configs, "config", nil, "NAME=VALUE of the workflow's config, in the forms of --input; or a FILE with models and tools; repeatable")
+	cmd.Flags().StringArrayVar(&f.meta, "metadata", nil, "KEY=VALUE that the checkpoints of the thread get, such as that of a budget; repeatable")
 	cmd.Flags().BoolVar(&f.newTurn, "new-turn", false, "start a new turn even if this one has not ended, or had the same input")
 	cmd.Flags().BoolVar(&f.queue, "queue", false, "if the thread is busy or waits for an answer, keep the input for a turn of its own")
 	f.flags(cmd)
@@ -79,6 +81,10 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if f.queue && f.takeOver {
 		return reports.Usage("give one of them", "--queue waits for the process that works on the thread, --take-over does not")
 	}
+	meta, err := parseMeta(f.meta)
+	if err != nil {
+		return err
+	}
 	open, err := a.declared(f.file)
 	if err != nil {
 		return err
@@ -93,7 +99,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 		return err
 	}
 	return withStore(ctx, a.open, func(store checkpoint.Store) error {
-		s := &session{app: a, store: store, thread: f.thread}
+		s := &session{app: a, store: store, thread: f.thread, meta: meta}
 		if s.graph, err = open(ctx, store); err != nil {
 			return err
 		}
@@ -128,6 +134,7 @@ func (s *session) runOnce(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	o.Metadata = s.metadata() // with that of the thread
 	o.If = &p.Checkpoint
 	if p.Status == graph.Interrupted && len(f.inputs)+len(f.configs) == 0 && !f.newTurn && !f.queue {
 		return s.waits(ctx, p.Interrupts)
@@ -228,4 +235,22 @@ func (s *session) showAgain(ctx context.Context, p graph.CommitInfo) error {
 	}
 	s.Note("thread %q has already finished this input%s; --new-turn runs it again", s.thread, version)
 	return s.result(ctx, end)
+}
+
+// parseMeta reads the values of --metadata.
+func parseMeta(flags []string) (map[string]string, error) {
+	var all map[string]string
+	for _, flag := range flags {
+		key, value, ok := strings.Cut(flag, "=")
+		switch {
+		case !ok || key == "" || value == "":
+			return nil, reports.Usage("write --metadata KEY=VALUE, such as tenant=acme", "the metadata %q must have a key and a value", flag)
+		case key == metaPath || key == metaHash:
+			return nil, reports.Usage("use another key", "the command line itself writes the metadata %q", key)
+		case all == nil:
+			all = map[string]string{}
+		}
+		all[key] = value
+	}
+	return all, nil
 }

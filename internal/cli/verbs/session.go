@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,8 +30,9 @@ type session struct {
 	store  checkpoint.Store
 	thread string
 	graph  declared
-	trace  string        // the file for the trace of the run; "" for none
-	opened *openedGraphs // of a verb for many threads; nil for one
+	trace  string            // the file for the trace of the run; "" for none
+	opened *openedGraphs     // of a verb for many threads; nil for one
+	meta   map[string]string // the metadata of the thread that is not of the command line itself
 }
 
 // inspect returns the newest checkpoint of the thread. found is false if the thread does not exist.
@@ -39,7 +41,22 @@ func (s *session) inspect(ctx context.Context) (p graph.CommitInfo, found bool, 
 	if errors.Is(err, graph.ErrUnknownThread) {
 		return p, false, nil
 	}
+	s.keepMeta(p.Metadata)
 	return p, err == nil, err
+}
+
+// keepMeta lets the runs of this command have the metadata that the thread has. What was given
+// stays.
+func (s *session) keepMeta(of map[string]string) {
+	for key, value := range of {
+		if _, given := s.meta[key]; given || key == metaPath || key == metaHash {
+			continue
+		}
+		if s.meta == nil {
+			s.meta = map[string]string{}
+		}
+		s.meta[key] = value
+	}
 }
 
 // mustInspect is inspect for a thread that must exist. It accepts a unique prefix of its name.
@@ -207,13 +224,15 @@ func (s *session) warnChanged(p graph.CommitInfo) {
 func (s *session) metadata() map[string]string {
 	flow := s.graph.flow
 	if flow == nil { // the name of the graph identifies it
-		return nil
+		return s.meta
 	}
 	path, err := filepath.Abs(flow.Path)
 	if err != nil { // the working directory is gone
 		path = flow.Path
 	}
-	return map[string]string{metaPath: path, metaHash: flow.Hash}
+	all := map[string]string{metaPath: path, metaHash: flow.Hash}
+	maps.Copy(all, s.meta)
+	return all
 }
 
 // load reads a workflow file.
