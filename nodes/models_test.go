@@ -263,7 +263,7 @@ func TestModels_SharedFile(t *testing.T) {
 	wantProblems(t, err, []string{twice + `:4:3: error[WF135]: models.m: the name is already declared at ` + shared + `:3:3`})
 	opts.Config = write("bad.yaml", "version: 1\nnodes: {}\nmodels: {m: {provider: none, model: m2}}\ntools: {t: {workflow: ./x.yaml}}\n")
 	wantProblems(t, workflow.CheckConfig(opts.Config, opts), []string{
-		opts.Config + `:2:1: error[WF102]: unknown key "nodes" in a shared file; did you mean "models"? (known are version, secrets, embedders, models, tools)`,
+		opts.Config + `:2:1: error[WF102]: unknown key "nodes" in a shared file; did you mean "models"? (known are version, secrets, budgets, embedders, models, prices, tools)`,
 		opts.Config + `:3:24: error[WF108]: models.m.provider must be own, not "none"`,
 		opts.Config + `:4:23: error[WF512]: tools.t.workflow is only for the file of a workflow, not for a shared one`,
 	})
