@@ -294,6 +294,51 @@ func TestSum_AddsUp(t *testing.T) {
 	}
 }
 
+// Prune leaves what still counts: later days, counts without a period, and calls that run.
+func TestPrune_RemovesWhatIsOver(t *testing.T) {
+	onAllStores(t, func(t *testing.T, s storage) {
+		c := &clock{now: noon}
+		l := limiter(t, s.docs, budget.Config{Now: c.read, Limits: []budget.Limit{
+			{Name: "month", Per: budget.Month, Most: budget.Amount{Calls: 9}},
+			{Name: "day", By: budget.ByModel, Per: budget.Day, Most: budget.Amount{Calls: 9}},
+			{Name: "ever", Most: budget.Amount{Calls: 9}},
+		}})
+		call := func(model string, settle bool) {
+			r, err := l.Reserve(t.Context(), model, budget.Amount{})
+			if err == nil && settle {
+				err = r.Settle(t.Context(), budget.Spent{Input: 1})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		call("a", true)
+		c.pass(36 * time.Hour)
+		call("b", true)
+		call("c", false)
+		for _, want := range []int{2, 0} { // the record of a, and its count of that day
+			if n, err := l.Prune(t.Context(), c.read()); err != nil || n != want {
+				t.Errorf("got %d, %v; want %d", n, err, want)
+			}
+		}
+		records, err := l.Usage(t.Context(), budget.Range{})
+		accounts, err2 := l.Accounts(t.Context())
+		if err != nil || err2 != nil || len(records) != 2 || len(accounts) != 4 {
+			t.Errorf("got %+v and %+v, %v, %v", records, accounts, err, err2)
+		}
+		call("a", true) // as if it were new
+		for _, a := range accounts {
+			if a.Limit == "ever" && a.Spent.Calls != 2 {
+				t.Errorf("got %+v, want 2 calls", a)
+			}
+		}
+		c.pass(60 * 24 * time.Hour)
+		if n, err := l.Prune(t.Context(), c.read()); err != nil || n != 7 {
+			t.Errorf("later: got %d, %v; want 7", n, err)
+		}
+	})
+}
+
 // Calls of many processes together never exceed a limit, on each store.
 func TestLimit_HoldsAcrossProcesses(t *testing.T) {
 	onAllStores(t, func(t *testing.T, s storage) {
@@ -372,6 +417,20 @@ func TestReserve_IsOneWrite(t *testing.T) {
 		}
 		if reads, writes := docs.reads.Load(), docs.writes.Load(); writes != 2 || i > 0 && reads > 0 {
 			t.Errorf("call %d: with Settle it is %d reads and %d writes, want 2 writes", i, reads, writes)
+		}
+	}
+}
+
+func BenchmarkReserve(b *testing.B) {
+	l := limiter(b, new(document.Map), budget.Config{Limits: []budget.Limit{{Name: "tokens", Most: budget.Amount{Tokens: 1e12}}}})
+	b.ReportAllocs()
+	for b.Loop() {
+		r, err := l.Reserve(b.Context(), "m", budget.Amount{Tokens: 1})
+		if err == nil {
+			err = r.Settle(b.Context(), budget.Spent{Input: 1})
+		}
+		if err != nil {
+			b.Fatal(err)
 		}
 	}
 }

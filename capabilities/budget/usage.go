@@ -3,6 +3,7 @@ package budget
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -160,3 +161,57 @@ func (l *Limiter) Accounts(ctx context.Context) ([]Account, error) {
 	}
 	return all, nil
 }
+
+// Prune removes the records of days before that of a time, and the counts of periods that ended
+// before it. It returns how many documents it has removed. Counts without a period stay.
+func (l *Limiter) Prune(ctx context.Context, before time.Time) (removed int, err error) {
+	t, err := l.open(ctx)
+	if err != nil {
+		return 0, err
+	}
+	now, at := l.now(ctx).UTC(), before.UTC().Format(layouts[Hour])
+	old := func(d document.Doc) (bool, error) {
+		var doc struct {
+			Window string       `json:"window"`
+			Open   reservations `json:"open"`
+		}
+		if err := json.Unmarshal(d.Value, &doc); err != nil {
+			return false, fmt.Errorf("budget: the document %.100q: %w", d.ID, err)
+		}
+		_, running := doc.Open.total(now)
+		return running == 0 && (d.Order != accountOrder || doc.Window != "" && doc.Window < at[:len(doc.Window)]), nil
+	}
+	for _, of := range [][2]string{{dayOrder, dayOrder + at[:len(time.DateOnly)]}, {accountOrder, accountOrder + "~"}} {
+		q := document.Query{Place: t.place, From: of[0], Until: of[1], Limit: new(pruneAtOnce)}
+		for {
+			docs, err := t.docs.Query(ctx, q)
+			if err != nil {
+				return removed, fmt.Errorf("budget: %w", err)
+			}
+			for _, d := range docs {
+				gone, err := old(d)
+				if err != nil {
+					return removed, err
+				}
+				if !gone {
+					continue
+				}
+				switch _, err := t.docs.Batch(ctx, t.place, []document.Change{{ID: d.ID, If: &d.Version}}); {
+				case err == nil:
+					removed++
+				case !errors.Is(err, document.ErrConflict): // else it is in use
+					return removed, fmt.Errorf("budget: %w", err)
+				}
+				t.forget([]string{d.ID})
+			}
+			if len(docs) < pruneAtOnce {
+				break
+			}
+			q.After = new(docs[len(docs)-1].Position())
+		}
+	}
+	return removed, nil
+}
+
+// pruneAtOnce is how many documents Prune reads at once.
+const pruneAtOnce = 500

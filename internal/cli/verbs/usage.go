@@ -17,7 +17,7 @@ import (
 
 // usageFlags are the flags of usage.
 type usageFlags struct {
-	by, from, until, name string
+	by, from, until, name, prune string
 }
 
 func (a *app) usageVerb() *cobra.Command {
@@ -31,6 +31,9 @@ money. LOST is what calls reserved whose processes died, OPEN what running calls
 --by limit shows each budget and its key instead: what is spent of it in this period.`,
 		Args: a.arguments("", 0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.prune != "" {
+				return a.pruneUsage(cmd.Context(), f)
+			}
 			return a.withDocuments(cmd.Context(), func(_ checkpoint.Store, docs document.Store) error {
 				return a.usage(cmd.Context(), docs, f)
 			})
@@ -39,6 +42,7 @@ money. LOST is what calls reserved whose processes died, OPEN what running calls
 	cmd.Flags().StringVar(&f.by, "by", "model", "what to add up: model, thread, day, limit, or a key of the metadata that a budget is by")
 	cmd.Flags().StringVar(&f.from, "from", "", "only from this DAY on, such as 2026-05-01 (UTC)")
 	cmd.Flags().StringVar(&f.until, "until", "", "only before this DAY")
+	cmd.Flags().StringVar(&f.prune, "prune", "", "remove what was spent before this DAY, and the counts of periods that ended before it")
 	cmd.Flags().StringVar(&f.name, "name", "", "the Config.Name of a program in Go")
 	return cmd
 }
@@ -53,8 +57,8 @@ func (a *app) usage(ctx context.Context, docs document.Store, f usageFlags) erro
 			continue
 		}
 		var err error
-		if *d.at, err = time.Parse(time.DateOnly, d.text); err != nil {
-			return reports.Usage("write "+d.flag+" "+time.DateOnly, "%s must be a day (got %q)", d.flag, d.text)
+		if *d.at, err = parseDay(d.flag, d.text); err != nil {
+			return err
 		}
 	}
 	l, err := budget.Over(docs, budget.Config{Name: f.name})
@@ -76,6 +80,42 @@ func (a *app) usage(ctx context.Context, docs document.Store, f usageFlags) erro
 		}
 	}
 	return t.Flush()
+}
+
+// parseDay reads the day of a flag.
+func parseDay(flag, text string) (time.Time, error) {
+	at, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return at, reports.Usage("write "+flag+" 2026-05-01", "%s must be a day (got %q)", flag, text)
+	}
+	return at, nil
+}
+
+// pruneUsage removes what is old.
+func (a *app) pruneUsage(ctx context.Context, f usageFlags) error {
+	before, err := parseDay("--prune", f.prune)
+	if err != nil {
+		return err
+	}
+	return withStore(ctx, a.open, func(store checkpoint.Store) error {
+		docs, err := a.documents(ctx, store)
+		if err != nil {
+			return err
+		}
+		l, err := budget.Over(docs, budget.Config{Name: f.name})
+		if err != nil {
+			return err
+		}
+		n, err := l.Prune(ctx, before)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			return a.PrintJSON(map[string]int{"removed": n})
+		}
+		_, err = fmt.Fprintf(a.Stdout, "removed %d\n", n)
+		return err
+	})
 }
 
 // keyOfRecord returns what records are added up by.
