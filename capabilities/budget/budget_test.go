@@ -303,19 +303,22 @@ func TestPrune_RemovesWhatIsOver(t *testing.T) {
 			{Name: "day", By: budget.ByModel, Per: budget.Day, Most: budget.Amount{Calls: 9}},
 			{Name: "ever", Most: budget.Amount{Calls: 9}},
 		}})
-		call := func(model string, settle bool) {
+		call := func(model string) {
 			r, err := l.Reserve(t.Context(), model, budget.Amount{})
-			if err == nil && settle {
+			if err == nil {
 				err = r.Settle(t.Context(), budget.Spent{Input: 1})
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		call("a", true)
+		call("a")
 		c.pass(36 * time.Hour)
-		call("b", true)
-		call("c", false)
+		call("b")
+		r, err := l.Reserve(t.Context(), "c", budget.Amount{})
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, want := range []int{2, 0} { // the record of a, and its count of that day
 			if n, err := l.Prune(t.Context(), c.read()); err != nil || n != want {
 				t.Errorf("got %d, %v; want %d", n, err, want)
@@ -326,7 +329,7 @@ func TestPrune_RemovesWhatIsOver(t *testing.T) {
 		if err != nil || err2 != nil || len(records) != 2 || len(accounts) != 4 {
 			t.Errorf("got %+v and %+v, %v, %v", records, accounts, err, err2)
 		}
-		call("a", true) // as if it were new
+		call("a") // as if it were new
 		for _, a := range accounts {
 			if a.Limit == "ever" && a.Spent.Calls != 2 {
 				t.Errorf("got %+v, want 2 calls", a)
@@ -335,6 +338,14 @@ func TestPrune_RemovesWhatIsOver(t *testing.T) {
 		c.pass(60 * 24 * time.Hour)
 		if n, err := l.Prune(t.Context(), c.read()); err != nil || n != 7 {
 			t.Errorf("later: got %d, %v; want 7", n, err)
+		}
+		if err := r.Settle(t.Context(), budget.Spent{Input: 1}); err != nil { // too late
+			t.Error(err)
+		}
+		records, err = l.Usage(t.Context(), budget.Range{})
+		accounts, err2 = l.Accounts(t.Context())
+		if err != nil || err2 != nil || len(records) != 0 || len(accounts) != 1 {
+			t.Errorf("at the end: got %+v and %+v, %v, %v; want the count without a period", records, accounts, err, err2)
 		}
 	})
 }

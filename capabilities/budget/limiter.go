@@ -44,7 +44,9 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Limiter limits the calls of models and records what they spend. It is safe for concurrent use.
+// Limiter limits the calls of models and records what they spend. It is safe for concurrent use. A
+// process should have one for each Config.Name: what another one has reserved for a task counts as
+// lost when the task makes a call.
 type Limiter struct {
 	config Config
 	open   func(context.Context) (*table, error)

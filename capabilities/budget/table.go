@@ -86,10 +86,14 @@ func (b *batch) changes() (all []document.Change, err error) {
 		}
 	}
 	for id, a := range b.accounts {
-		add(id, accountOrder, a)
+		if a.Limit != "" { // else it was pruned meanwhile
+			add(id, accountOrder, a)
+		}
 	}
 	for id, d := range b.days {
-		add(id, dayOrder+d.Day, d)
+		if d.Day != "" {
+			add(id, dayOrder+d.Day, d)
+		}
 	}
 	return all, err
 }
