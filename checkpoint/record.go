@@ -43,6 +43,7 @@ type Record struct {
 	Trace     []Entry           `json:"trace,omitempty"`   // the step's memo entries and answers, if replay is enabled
 	Within    *Within           `json:"within,omitempty"`  // of a subgraph's turn: the task that it runs for
 	Rewind    *Rewind           `json:"rewind,omitempty"`  // a due task resumes a subgraph at an older commit
+	Pin       string            `json:"pin,omitempty"`     // the program to which the thread is pinned; see graph.Pin
 	Fields    []Field           `json:"fields"`            // written by the Chain
 }
 

@@ -67,6 +67,7 @@ func (r *Record) appendJSON(b []byte) (_ []byte, err error) {
 	if r.Rewind != nil {
 		o.any("rewind", r.Rewind)
 	}
+	o.optionalText("pin", r.Pin)
 	if len(r.Fields) > 0 {
 		o.open("fields")
 		for i := range r.Fields {

@@ -162,7 +162,7 @@ func (c *committer) record() (*checkpoint.Record, error) {
 		Next: rec.Next[:0], Fields: rec.Fields[:0],
 		Graph: r.name, Program: r.hash, Run: r.session.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: c.next.source,
 		Branch: r.branch, Turn: r.turn, Step: r.done, Ran: c.next.ran, Input: r.inputHash, Taken: r.taken, Answered: r.questions.answered,
-		Metadata: r.metadata(), Carrier: r.carrier(), Within: r.nested.within(),
+		Metadata: r.metadata(), Carrier: r.carrier(), Within: r.nested.within(), Pin: r.pin,
 	}
 	err := c.recordFrontier(rec)
 	if c.next.rewind != nil && isDue(rec, c.next.rewind.Task) {

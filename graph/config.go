@@ -79,6 +79,10 @@ type Config struct {
 	// that [StoredThread.Replay] can run it again. It costs the bytes of these.
 	Trace bool
 
+	// Pin pins each thread that the graph begins to its Program: a run or an edit with another
+	// program is a [*PinnedError]. The function [Pin] pins other threads, and unpins.
+	Pin bool
+
 	// Observer watches the runs of the graph and of the subgraphs in them, for traces and metrics;
 	// nil costs nothing. In a subgraph, the Observer of the graph at the root holds.
 	Observer Observer

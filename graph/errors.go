@@ -75,6 +75,9 @@ var (
 	// ErrProgram is returned when a thread cannot go on with this graph, because
 	// what it waits for is no longer there. The thread is unchanged.
 	ErrProgram = errors.New("graph: the thread belongs to another version of the graph")
+	// ErrPinned is returned when a thread is pinned to another program. errors.As with
+	// *PinnedError gives both programs. The thread is unchanged; see [Pin].
+	ErrPinned = errors.New("graph: the thread is pinned to another program")
 	// ErrTarget is returned when a Command goes where the node did not declare, or nowhere
 	// though no edge leads on.
 	ErrTarget = errors.New("graph: undeclared target")

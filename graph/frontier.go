@@ -38,40 +38,48 @@ func (c *committer) recordFrontier(rec *checkpoint.Record) error {
 // that names it all.
 func (c *committer) restoreFrontier(rec *checkpoint.Record) error {
 	r := c.run
+	missing, err := r.frontierOf(rec, &r.front)
+	switch {
+	case err != nil:
+		return r.fail(err)
+	case len(missing) > 0:
+		return r.fail(fmt.Errorf("%w: it waits for %s", ErrProgram, strings.Join(missing, ", ")))
+	}
+	return nil
+}
+
+// frontierOf restores a frontier from rec. It returns what is no longer in the program.
+func (p *program) frontierOf(rec *checkpoint.Record, front *step.Frontier) (missing []string, err error) {
 	var tasks []step.Task
-	var missing []string
 	for _, t := range rec.Next {
-		n, ok := r.find(t.Node)
+		n, ok := p.find(t.Node)
 		switch {
 		case !ok:
 			missing = append(missing, "node "+quote(t.Node))
-		case !t.Send && r.nodes[n].payload != nil:
+		case !t.Send && p.nodes[n].payload != nil:
 			missing = append(missing, "node "+quote(t.Node)+", now a Worker")
 		case !t.Send:
 			tasks = append(tasks, step.Task{Node: n, Index: -1})
-		case r.nodes[n].payload == nil:
+		case p.nodes[n].payload == nil:
 			missing = append(missing, "Worker "+quote(t.Node))
 		default:
-			p, err := r.nodes[n].payload.decode(t.Payload)
+			payload, err := p.nodes[n].payload.decode(t.Payload)
 			if err != nil {
-				return r.fail(fmt.Errorf("%w: the payload of node %q: %w", ErrProgram, t.Node, err))
+				return nil, fmt.Errorf("%w: the payload of node %q: %w", ErrProgram, t.Node, err)
 			}
-			tasks = append(tasks, step.Task{Node: n, Payload: p, Timeout: int64(t.Timeout)})
+			tasks = append(tasks, step.Task{Node: n, Payload: payload, Timeout: int64(t.Timeout)})
 		}
 	}
 	w := step.Waiting{Deferred: rec.Waiting}
 	for _, join := range rec.Joins {
 		w.Joins = append(w.Joins, step.WaitingJoin(join))
 	}
-	lost := r.shape.Restore(&r.front, tasks, w)
+	lost := p.shape.Restore(front, tasks, w)
 	for _, name := range lost.Deferred {
 		missing = append(missing, "node "+quote(name))
 	}
 	for _, join := range lost.Joins {
 		missing = append(missing, fmt.Sprintf("the join of %s into %q", strings.Join(join.Sources, ", "), join.Target))
 	}
-	if len(missing) > 0 {
-		return r.fail(fmt.Errorf("%w: it waits for %s", ErrProgram, strings.Join(missing, ", ")))
-	}
-	return nil
+	return missing, nil
 }

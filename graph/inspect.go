@@ -37,6 +37,7 @@ type CommitInfo struct {
 	Finished   []FinishedTask    `json:"finished,omitempty"` // the due tasks that have finished beside others that have not
 	Input      string            `json:"input,omitempty"`    // hash of the turn's input; see InputHash
 	Metadata   map[string]string `json:"metadata,omitempty"`
+	Pin        string            `json:"pin,omitempty"` // the program to which the thread is pinned; see Pin
 }
 
 // Nodes names the nodes that ran in the step, in canonical order; an edit by hand that
@@ -193,6 +194,9 @@ func commitInfoOf(snap checkpoint.Snapshot) (CommitInfo, error) {
 		p.Status = Interrupted
 	}
 	p.readAnswers(rec, beside)
+	if p.Pin, err = pinOf(rec, entries); err != nil {
+		return p, err
+	}
 	for _, t := range rec.Next {
 		if beside.byTask[t.ID][slotResult] != nil { // open has dropped those that do not count
 			p.Finished = append(p.Finished, FinishedTask{t.Node, t.ID})
@@ -210,6 +214,7 @@ func commitInfoOfRecord(thread string, seq uint64, rec *checkpoint.Record) Commi
 	p := CommitInfo{Thread: thread, Checkpoint: seq}
 	p.read(rec)
 	p.readAnswers(rec, sortPending(nil))
+	p.Pin = rec.Pin
 	return p
 }
 

@@ -44,6 +44,8 @@ func (r *run) open() error {
 		if err := r.goOnFrom(chain); err != nil {
 			return err
 		}
+	} else if r.cfg.Pin && r.inside == nil {
+		r.pin = r.hash
 	}
 	r.origin = cmp.Or(r.origin, r.session.originID())
 	return nil
@@ -70,11 +72,17 @@ func (r *run) goOnFrom(chain *checkpoint.Chain) error {
 	if (chain.Branches() || r.next.forks) && !r.req.replays() {
 		r.branch = chain.Head() + 1
 	}
-	if !chain.Branches() || r.inside != nil {
+	if r.inside != nil {
 		return nil
+	}
+	if !chain.Branches() {
+		return r.setPin(rec, chain.Pending)
 	}
 	// The inputs that the newest commit has taken stay taken, and its questions are closed.
 	newest, pending, err := r.thread().newest(r.ns())
+	if err == nil {
+		err = r.setPin(newest.rec, pending)
+	}
 	if err == nil {
 		err = r.closeOpen(newest.Seq, newest.rec, pending, nil)
 	}

@@ -50,6 +50,7 @@ type progress struct {
 	inputHash  string            // of the turn's input
 	taken      uint64            // the newest queued input that has begun a turn
 	labels     map[string]string // the metadata of the commit with which the run went on
+	pin        string            // the program to which the thread is pinned
 }
 
 // goal is what a run does after its request was served.

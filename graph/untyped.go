@@ -33,6 +33,8 @@ type Untyped interface {
 	StartUpdateAndResume(ctx context.Context, e UntypedEdit, a Answers, o RunOptions) *Handle[json.RawMessage]
 
 	Thread(thread string) StoredThread[json.RawMessage]
+	// Check finds out whether the graph can go on with a thread that another version has begun.
+	Check(ctx context.Context, thread string) (Checked, error)
 
 	// Plan, RunTask and Commit drive a run from outside, a call at a time, each from any process
 	// with the graph and its store: Plan returns the step that is due, RunTask runs one of its

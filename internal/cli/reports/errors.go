@@ -76,6 +76,7 @@ var rules = []struct {
 	{graph.ErrAnswer, ExitUsage, ""},
 	{graph.ErrBy, ExitUsage, "give --by a name of one line, at most 256 bytes; nothing was changed"},
 	{graph.ErrWaiting, ExitUsage, ""},
+	{graph.ErrPinned, ExitFailed, "use the workflow as it was, or let the thread go on with any: %s unpin THREAD"},
 	{graph.ErrProgram, ExitFailed, "put back the workflow as it was, or start over with --new-turn"},
 }
 

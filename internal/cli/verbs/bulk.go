@@ -34,8 +34,11 @@ func (f *bulkFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "with --where, only show what fits and what would be done")
 	cmd.Flags().IntVar(&f.parallel, "parallel", 1, "with --where, so many at once")
 	cmd.Flags().IntVar(&f.limit, "limit", 0, "with --where, at most so many (0 means all)")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 10*time.Minute, "with --where, the longest time for each")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "with --where, the longest time for each")
 }
+
+// defaultTimeout is how long a verb may work on one of many threads.
+const defaultTimeout = 10 * time.Minute
 
 // againFlag adds --again.
 func (f *bulkFlags) againFlag(cmd *cobra.Command, what string) {
@@ -100,6 +103,8 @@ const (
 	outcomeStopped = "stopped" // a signal came
 	outcomeBusy    = "busy"    // another process works on it
 	outcomeFailed  = "failed"
+	outcomeFits    = "fits"  // of check: the code can go on with it
+	outcomeLacks   = "lacks" // of check: it cannot
 )
 
 // bulkOutcome is what came of one thread.
@@ -109,6 +114,8 @@ type bulkOutcome struct {
 	Outcome string `json:"outcome"`
 	Code    int    `json:"code"` // the exit code of the verb for this thread alone
 	Detail  string `json:"detail,omitempty"`
+	// Lacks is what the code of a check lacks.
+	Lacks []string `json:"lacks,omitempty"`
 }
 
 func did(outcome, format string, args ...any) bulkOutcome {
@@ -124,7 +131,8 @@ type bulkReport struct {
 
 func (r bulkReport) String() string {
 	text := counted(r.Threads, "thread")
-	for _, outcome := range []string{outcomeDone, outcomeWaiting, outcomePlanned, outcomeSkipped, outcomeStopped, outcomeBusy, outcomeFailed} {
+	for _, outcome := range []string{outcomeDone, outcomeWaiting, outcomePlanned, outcomeSkipped, outcomeStopped, outcomeBusy, outcomeFailed,
+		outcomeFits, outcomeLacks} {
 		if n := r.Outcomes[outcome]; n > 0 {
 			text += fmt.Sprintf(", %d %s", n, outcome)
 		}
@@ -353,7 +361,7 @@ func (b *bulkRun) end(ctx context.Context, err error) error {
 		return &reports.Failure{Code: terminal.ExitSignal, Err: terminal.ErrSignal, Next: "the same command does the rest"}
 	case err != nil:
 		return err
-	case n[outcomeFailed] > 0:
+	case n[outcomeFailed]+n[outcomeLacks] > 0:
 		return &reports.Failure{Code: reports.ExitFailed}
 	case n[outcomeBusy] > 0:
 		return &reports.Failure{Code: reports.ExitBusy}

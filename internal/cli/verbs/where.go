@@ -15,7 +15,7 @@ import (
 )
 
 // whereKeys are the keys of --where that are not keys of the metadata.
-const whereKeys = "thread, source, run, graph, program, turn, step, node, next, status, branch"
+const whereKeys = "thread, source, run, graph, program, turn, step, node, next, status, branch, pin"
 
 // whereHelp describes --where, for the help of a verb.
 const whereHelp = `--where KEY=VALUE selects what fits: ` + whereKeys + `,
@@ -144,6 +144,8 @@ func valuesOf(p graph.CommitInfo, key string) []string {
 		return []string{p.Graph}
 	case "program":
 		return []string{p.Program}
+	case "pin":
+		return []string{p.Pin}
 	case "turn":
 		return []string{fmt.Sprint(p.Turn)}
 	case "step":
@@ -170,7 +172,7 @@ func labelsOf(where []condition) (labels map[string]string, whole bool) {
 	for _, c := range where {
 		_, twice := labels[c.key]
 		beginning := c.key == "run" && len(c.value) < wholeRun
-		if twice || beginning || c.not || slices.Contains([]string{"thread", "program", "node", "next", "status", "branch"}, c.key) {
+		if twice || beginning || c.not || slices.Contains([]string{"thread", "program", "pin", "node", "next", "status", "branch"}, c.key) {
 			whole = false
 			continue
 		}
