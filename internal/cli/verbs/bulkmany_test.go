@@ -80,27 +80,20 @@ type open struct{ checkpoint.Store }
 
 func (open) Close() error { return nil }
 
-// paged notes how threads are listed, and whether a commit comes during a listing.
+// paged notes in which pages threads are listed.
 type paged struct {
 	checkpoint.Store
-	mu       sync.Mutex
-	limits   []int
-	listing  int
-	overlaps int
-	broken   string // a thread whose header is damaged
+	broken string // a thread whose header is damaged
+
+	mu     sync.Mutex
+	limits []int
 }
 
 func (p *paged) Threads(ctx context.Context, q checkpoint.ThreadQuery) iter.Seq2[checkpoint.Snapshot, error] {
 	return func(yield func(checkpoint.Snapshot, error) bool) {
 		p.mu.Lock()
 		p.limits = append(p.limits, q.Limit)
-		p.listing++
 		p.mu.Unlock()
-		defer func() {
-			p.mu.Lock()
-			p.listing--
-			p.mu.Unlock()
-		}()
 		for s, err := range p.Store.Threads(ctx, q) {
 			if s.Thread == p.broken && len(s.Header) > 0 {
 				s.Header[len(s.Header)-1]++
