@@ -49,12 +49,24 @@ func (c *call) chatThread(id string) (string, error) {
 	return uuid.NewSHA1(chatSpace, []byte(c.who.Name+"\x00"+id)).String(), nil
 }
 
-// chat finds the assistant of the path, and the thread of a chat.
-func (c *call) chat(id string) (t chatCall, err error) {
+// chatAlone finds the assistant of the path, for a chat without a thread.
+func (c *call) chatAlone() (t chatCall, err error) {
+	t.call, t.fresh = c, true
 	if t.assistant, err = c.runnable(c.PathValue("assistant_id")); err != nil {
 		return t, err
 	}
 	if t.graph, err = c.graphOf(assistant{Assistant: t.assistant}); err != nil {
+		return t, err
+	}
+	if len(t.graph.messages) == 0 {
+		return t, invalid("the assistant must have messages")
+	}
+	return t, nil
+}
+
+// chat finds the assistant of the path, and the thread of a chat.
+func (c *call) chat(id string) (t chatCall, err error) {
+	if t, err = c.chatAlone(); err != nil {
 		return t, err
 	}
 	if t.thread, err = c.chatThread(id); err != nil {
@@ -62,14 +74,10 @@ func (c *call) chat(id string) (t chatCall, err error) {
 	}
 	t.call = c.inner(c.Context(), "thread_id", t.thread)
 	t.w, t.known = c.w, map[string]bool{}
-	if len(t.graph.messages) == 0 {
-		return t, invalid("the assistant must have messages")
-	}
 	found, err := t.call.thread("read")
 	var fault *wire.Error
 	switch {
 	case errors.As(err, &fault) && fault.Code == wire.CodeThreadNotFound:
-		t.fresh = true
 		return t, nil
 	case err != nil:
 		return t, err

@@ -115,21 +115,6 @@ func postCompletion(c *call) error {
 	return t.complete(made.run, reply)
 }
 
-// chatAlone finds the assistant of the path, for a run without a thread.
-func (c *call) chatAlone() (t chatCall, err error) {
-	t.call, t.fresh = c, true
-	if t.assistant, err = c.runnable(c.PathValue("assistant_id")); err != nil {
-		return t, err
-	}
-	if t.graph, err = c.graphOf(assistant{Assistant: t.assistant}); err != nil {
-		return t, err
-	}
-	if len(t.graph.messages) == 0 {
-		return t, invalid("the assistant must have messages")
-	}
-	return t, nil
-}
-
 // complete answers with the whole of a run.
 func (t completionCall) complete(r queue.Run, reply *completions.Reply) error {
 	reader := chat.NewReader(r.ID)

@@ -2,10 +2,8 @@ package wake_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,72 +11,31 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/storetest"
 	"github.com/weftrun/weft/wake"
 )
-
-var errDied = errors.New("the process has died")
-
-// life is that of a process: it ends at a write, before or after that is done.
-type life struct {
-	mu    sync.Mutex
-	left  int // writes until then; negative: it does not end
-	done  bool
-	ended bool
-}
-
-func (l *life) write(do func() error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.ended {
-		return errDied
-	}
-	if l.left--; l.left != 0 {
-		return do()
-	}
-	l.ended = true
-	if l.done {
-		_ = do()
-	}
-	return errDied
-}
 
 // mortalStore is the store as a process sees it.
 type mortalStore struct {
 	*checkpoint.Memory
-	life *life
+	life *storetest.Life
 }
 
 func (s mortalStore) Commit(ctx context.Context, c checkpoint.Commit) error {
-	return s.life.write(func() error { return s.Memory.Commit(ctx, c) })
+	return s.life.Write(func() error { return s.Memory.Commit(ctx, c) })
 }
 
 func (s mortalStore) Put(ctx context.Context, p checkpoint.Pending) error {
-	return s.life.write(func() error { return s.Memory.Put(ctx, p) })
+	return s.life.Write(func() error { return s.Memory.Put(ctx, p) })
 }
 
 func (s mortalStore) Acquire(ctx context.Context, q checkpoint.LeaseRequest) (got checkpoint.Lease, err error) {
-	err = s.life.write(func() error { got, err = s.Memory.Acquire(ctx, q); return err })
+	err = s.life.Write(func() error { got, err = s.Memory.Acquire(ctx, q); return err })
 	return got, err
 }
 
 func (s mortalStore) Release(ctx context.Context, thread, fence string) error {
-	return s.life.write(func() error { return s.Memory.Release(ctx, thread, fence) })
-}
-
-// mortalDocuments are the documents as a process sees them.
-type mortalDocuments struct {
-	document.Store
-	life *life
-}
-
-func (s mortalDocuments) Set(ctx context.Context, p document.Place, c document.Change) (d document.Doc, err error) {
-	err = s.life.write(func() error { d, err = s.Store.Set(ctx, p, c); return err })
-	return d, err
-}
-
-func (s mortalDocuments) Batch(ctx context.Context, p document.Place, c []document.Change) (d []document.Doc, err error) {
-	err = s.life.write(func() error { d, err = s.Store.Batch(ctx, p, c); return err })
-	return d, err
+	return s.life.Write(func() error { return s.Memory.Release(ctx, thread, fence) })
 }
 
 // A process dies at each of its writes, before and after it is done: while a thread pauses, and
@@ -103,8 +60,8 @@ func TestWake_SurvivesDeathAtEachWrite(t *testing.T) {
 // diesAt lets a process die at its write n. It returns true if the process makes fewer.
 func diesAt(t *testing.T, n int, done bool) (whole bool) {
 	store, docs, woke := new(checkpoint.Memory), new(document.Map), 0
-	process := func(l *life) (*graph.Graph[log], wake.Config) {
-		seen, timers := mortalStore{store, l}, wake.Over(mortalDocuments{docs, l})
+	process := func(l *storetest.Life) (*graph.Graph[log], wake.Config) {
+		seen, timers := mortalStore{store, l}, wake.Over(l.Documents(docs))
 		b := graph.New[log]("waits")
 		b.Node("a", graph.Func(func(ctx context.Context, s *log) error {
 			if err := graph.Sleep(ctx, "", time.Hour); err != nil {
@@ -122,17 +79,17 @@ func diesAt(t *testing.T, n int, done bool) (whole bool) {
 		}
 		return g, wake.Config{Store: seen, Timers: timers, Resume: wake.Graphs(g.Untyped()), Log: slog.New(slog.DiscardHandler)}
 	}
-	first := &life{left: n, done: done}
+	first := &storetest.Life{Left: n, Done: done}
 	g, config := process(first)
 	run := graph.RunOptions{Thread: "t1", Lease: checkpoint.HoldOptions{TTL: 1500 * time.Millisecond, ID: checkpoint.NewFence()}}
 	_, _ = g.Invoke(t.Context(), log{}, run)
 	time.Sleep(time.Hour)
-	if !first.ended {
+	if !first.Ended() {
 		_, _ = wake.Once(t.Context(), config)
 	}
 	time.Sleep(time.Minute) // leases of the dead run out
 
-	g, config = process(&life{left: -1})
+	g, config = process(new(storetest.Life))
 	run.Lease.ID = ""
 	var err error
 	switch info, unknown := graph.Inspect(t.Context(), store, checkpoint.Key{Thread: "t1"}); {
@@ -161,5 +118,5 @@ func diesAt(t *testing.T, n int, done bool) (whole bool) {
 	if woke > 2 { // the node runs again only where its result was not stored
 		t.Errorf("%s: the node went on %d times", name, woke)
 	}
-	return !first.ended
+	return !first.Ended()
 }

@@ -4,66 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/weftrun/weft/capabilities/budget"
 	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/storetest"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/message"
 )
 
-var errDied = errors.New("the process has died")
-
-// life is that of a process: it ends at a write, before or after that is done.
-type life struct {
-	mu    sync.Mutex
-	left  int // writes until then; negative: it does not end
-	done  bool
-	ended bool
-}
-
-func (l *life) write(do func() error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.ended {
-		return errDied
-	}
-	if l.left--; l.left != 0 {
-		return do()
-	}
-	l.ended = true
-	if l.done {
-		_ = do()
-	}
-	return errDied
-}
-
 // mortalStore is the store as a process sees it.
 type mortalStore struct {
 	checkpoint.Store
-	life *life
+	life *storetest.Life
 }
 
 func (s mortalStore) Commit(ctx context.Context, c checkpoint.Commit) error {
-	return s.life.write(func() error { return s.Store.Commit(ctx, c) })
+	return s.life.Write(func() error { return s.Store.Commit(ctx, c) })
 }
 
 func (s mortalStore) Put(ctx context.Context, p checkpoint.Pending) error {
-	return s.life.write(func() error { return s.Store.Put(ctx, p) })
-}
-
-// mortalDocuments are the documents as a process sees them.
-type mortalDocuments struct {
-	document.Store
-	life *life
-}
-
-func (s mortalDocuments) Batch(ctx context.Context, p document.Place, c []document.Change) (d []document.Doc, err error) {
-	err = s.life.write(func() error { d, err = s.Store.Batch(ctx, p, c); return err })
-	return d, err
+	return s.life.Write(func() error { return s.Store.Put(ctx, p) })
 }
 
 type log struct {
@@ -72,8 +34,8 @@ type log struct {
 
 // spender is a process: a graph whose two nodes make three calls, under a limit of two that a
 // person raises by one.
-func spender(t *testing.T, s storage, name string, p *provider, l *life) (*graph.Graph[log], *budget.Limiter) {
-	limits := limiter(t, mortalDocuments{s.docs, l}, budget.Config{Name: name, Currency: "EUR",
+func spender(t *testing.T, s storage, name string, p *provider, l *storetest.Life) (*graph.Graph[log], *budget.Limiter) {
+	limits := limiter(t, l.Documents(s.docs), budget.Config{Name: name, Currency: "EUR",
 		Prices: budget.Prices{"m": {Input: 1 * budget.Unit, Output: 2 * budget.Unit}},
 		Limits: []budget.Limit{
 			{Name: "calls", By: budget.ByThread, Most: budget.Amount{Calls: 2}, Raise: budget.Amount{Calls: 1}},
@@ -161,12 +123,12 @@ func diesAt(t *testing.T, s storage, n int, done bool) (whole bool) {
 	name := fmt.Sprintf("death at write %d, done %t", n, done)
 	p := &provider{usage: message.Usage{Input: 10, Output: 5}}
 	answered := map[string]bool{}
-	first := &life{left: n, done: done}
+	first := &storetest.Life{Left: n, Done: done}
 	g, _ := spender(t, s, name, p, first)
-	if err := finish(t, s, g, name, answered); err == nil && first.ended {
+	if err := finish(t, s, g, name, answered); err == nil && first.Ended() {
 		t.Logf("%s: the first process ended the thread all the same", name)
 	}
-	g, limits := spender(t, s, name, p, &life{left: -1})
+	g, limits := spender(t, s, name, p, new(storetest.Life))
 	if err := finish(t, s, g, name, answered); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -196,5 +158,5 @@ func diesAt(t *testing.T, s storage, n int, done bool) (whole bool) {
 			t.Errorf("%s: %d answers raised 2 calls to %d", name, len(answered), a.Most.Calls)
 		}
 	}
-	return !first.ended
+	return !first.Ended()
 }

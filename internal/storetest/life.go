@@ -1,0 +1,65 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/weftrun/weft/checkpoint/document"
+)
+
+// ErrDied is the error of each write of a process that has died.
+var ErrDied = errors.New("the process has died")
+
+// Life is that of a process in a test: it ends at a write. It is safe for concurrent use.
+type Life struct {
+	// Left is the number of the write at which it ends, from 1; 0 means never.
+	Left int
+	// Done is true if that write is made, and only its reply is lost.
+	Done bool
+
+	mu    sync.Mutex
+	ended bool
+}
+
+// Write makes a write of the process, if it lives.
+func (l *Life) Write(do func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return ErrDied
+	}
+	if l.Left--; l.Left != 0 {
+		return do()
+	}
+	l.ended = true
+	if l.Done {
+		_ = do()
+	}
+	return ErrDied
+}
+
+// Ended reports whether the process has died.
+func (l *Life) Ended() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ended
+}
+
+// Documents returns documents as the process sees them.
+func (l *Life) Documents(of document.Store) document.Store { return documents{of, l} }
+
+type documents struct {
+	document.Store
+	life *Life
+}
+
+func (s documents) Set(ctx context.Context, p document.Place, c document.Change) (d document.Doc, err error) {
+	err = s.life.Write(func() error { d, err = s.Store.Set(ctx, p, c); return err })
+	return d, err
+}
+
+func (s documents) Batch(ctx context.Context, p document.Place, c []document.Change) (d []document.Doc, err error) {
+	err = s.life.Write(func() error { d, err = s.Store.Batch(ctx, p, c); return err })
+	return d, err
+}
