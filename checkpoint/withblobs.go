@@ -87,6 +87,15 @@ func BlobsIn(store Store) Blobs {
 	return nil
 }
 
+// WithoutBlobs returns the store that WithBlobs was called with: it has the methods of its type,
+// such as Documents. Any other store is returned as it is.
+func WithoutBlobs(store Store) Store {
+	if b := codecOf(store).blobs; b != nil {
+		return b.store
+	}
+	return store
+}
+
 // CollectBlobs ends the claims of a thread to blobs to which none of its commits and pending
 // entries refers, except those of the last BlobOptions.Grace. The caller must hold the thread, or
 // know that no run works on it. A thread that does not exist refers to none, and a store without

@@ -103,14 +103,15 @@ func New(ctx context.Context, c Config) (*Server, error) {
 // store offers.
 func storesOf(ctx context.Context, c Config) (docs document.Store, items memory.Store, err error) {
 	docs, items = c.Documents, c.Memory
-	_, local := c.Store.(*checkpoint.Memory)
+	store := checkpoint.WithoutBlobs(c.Store)
+	_, local := store.(*checkpoint.Memory)
 	if docs == nil && local {
 		docs = &document.Map{}
 	}
 	if items == nil && local {
 		items = &memory.Map{}
 	}
-	if offers, ok := c.Store.(interface {
+	if offers, ok := store.(interface {
 		Documents(context.Context) (document.Store, error)
 	}); ok && docs == nil {
 		if docs, err = offers.Documents(ctx); err != nil {
@@ -118,7 +119,7 @@ func storesOf(ctx context.Context, c Config) (docs document.Store, items memory.
 		}
 	}
 	if items == nil {
-		switch offers := c.Store.(type) {
+		switch offers := store.(type) {
 		case interface {
 			Memory(context.Context) (memory.Store, error)
 		}:
@@ -140,7 +141,7 @@ func busOf(ctx context.Context, c Config) (topic.Bus, error) {
 	if c.Bus != nil {
 		return c.Bus, nil
 	}
-	switch offers := c.Store.(type) {
+	switch offers := checkpoint.WithoutBlobs(c.Store).(type) {
 	case interface {
 		Bus(context.Context, int) (topic.Bus, error)
 	}:

@@ -18,6 +18,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/blob"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/racescale"
 )
 
 // passEnv makes the test binary the process that TestLarge_Memory measures.
@@ -34,17 +35,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestLarge_Memory passes a file of 1 GiB, with -short of 96 MiB, through a graph in another
-// process: one node stores it, another reads it. It measures the greatest memory of that process,
-// with all of its code.
+// TestLarge_Memory passes a file of 1 GiB, or of 96 MiB with -short or the race detector, through a
+// graph in another process: one node stores it, another reads it. It measures the greatest memory
+// of that process, with all of its code.
 //
 // Requirement: a large blob is not held in memory
 func TestLarge_Memory(t *testing.T) {
-	size := 1 << 30
-	if testing.Short() {
-		size = 96 << 20
+	size, most := racescale.Of(1<<30, 96<<20), int64(64<<20)
+	if racescale.Raced { // the detector takes memory of its own
+		most = 128 << 20
 	}
-	const most = 64 << 20
 	for _, kind := range []string{"folder", "sqlite", "sealed"} {
 		t.Run(kind, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), os.Args[0])

@@ -136,7 +136,7 @@ var policies = []policy{
 	{name: "internal/cli/author", imports: []string{"state/record", "graph", "graph/workflow", "server/studio"}},
 	{name: "internal/cli/serve", imports: []string{"server"}, modules: []string{"github.com/golang-jwt/jwt/v5"}},
 	{name: "internal/cli/verbs", imports: []string{
-		"state", "state/record", "state/message", "state/agent", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
+		"state", "state/record", "state/message", "state/agent", "checkpoint", "checkpoint/blob", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
 		"checkpoint/sqlite", "checkpoint/topic", "conversation/thread", "capabilities/budget", "capabilities/memory", "graph", "graph/workflow", "nodes/turn", "internal/picture", "internal/suggest",
 		"server/queue", "server", "internal/cli/terminal", "internal/cli/reports", "internal/cli/chat", "server/studio", "internal/cli/author", "internal/cli/demo", "internal/cli/serve", "wake",
 	}, modules: []string{

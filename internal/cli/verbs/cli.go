@@ -56,6 +56,7 @@ func (a *app) options() workflow.Options {
 // grants are what a person allows a file, and the file that it shares models and tools with. They
 // are repeated in the commands that are suggested, because each process needs them.
 type grants struct {
+	blobs  string // --blobs, or "" for none
 	config string // --config FILE
 	hosts  []string
 	exec   bool
@@ -67,6 +68,9 @@ type grants struct {
 func (g grants) flags() (words []string) {
 	if g.config != "" {
 		words = append(words, "--config", g.config)
+	}
+	if g.blobs != "" {
+		words = append(words, "--blobs", g.blobs)
 	}
 	for _, host := range g.hosts {
 		words = append(words, "--allow-host", host)
@@ -186,6 +190,7 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 	root.SetErr(a.Stderr)
 	f := root.PersistentFlags()
 	f.StringVar(&a.Store, "store", "", "where threads are stored: "+a.storesInWords()+" (default $WEFT_STORE, or a file of the user)")
+	f.StringVar(&a.grants.blobs, "blobs", "", "where large values are: store, beside the threads, or folder:DIR (default nowhere)")
 	f.BoolVar(&a.JSON, "json", a.JSON, "print JSON, errors too")
 	f.StringVar(&a.by, "by", "", "who decides, for the record of the thread: a claim, no proof (default the user's login name)")
 	f.BoolVar(&a.Raw, "raw", a.Raw, "do not escape control characters in text that goes to a file or a pipe")
@@ -206,7 +211,7 @@ func (a *app) verbs() []*cobra.Command {
 		run, resume, inbox, chat,
 		serving, dev, worker, a.wakeVerb(), a.mcpVerb(), a.runsVerb(), a.usageVerb(),
 		a.threadsVerb(), a.sessionsVerb(), onThreads(a.historyVerb()), onThreads(a.stateVerb()), onThreads(a.diffVerb()), onThreads(a.forkVerb()), onThreads(a.pinVerb()), onThreads(a.unpinVerb()), onThreads(a.replayVerb()),
-		onThreads(a.exportVerb()), a.importVerb(), onThreads(a.pruneVerb()), onThreads(a.deleteVerb()),
+		onThreads(a.exportVerb()), a.importVerb(), onThreads(a.pruneVerb()), onThreads(a.deleteVerb()), a.blobsVerb(),
 		a.newVerb(), a.validateVerb(), a.checkVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),
 	}
 }
