@@ -124,6 +124,16 @@ func (t chatCall) request(messages []json.RawMessage, fields map[string]json.Raw
 	return q, err
 }
 
+// begin creates a run for a client that reads its answer until it calls leave. If cancels is true,
+// a run without a reader is cancelled.
+func (t chatCall) begin(q runRequest, cancels bool) (made created, leave func(), err error) {
+	if made, err = t.enqueue(q); err != nil {
+		return made, nil, err
+	}
+	t.w.Header().Set("Content-Location", made.path)
+	return made, t.reads(made.run, cancels), nil
+}
+
 // stream answers with the events of a run. begin and project return them, each on a line.
 func (t chatCall) stream(r queue.Run, begin []json.RawMessage, project func(chat.Event, time.Time) []json.RawMessage, after string) error {
 	s := t.openStream()
@@ -176,12 +186,11 @@ func postAGUI(c *call) error {
 	if err != nil {
 		return err
 	}
-	made, err := t.enqueue(q)
+	made, leave, err := t.begin(q, q.OnDisconnect == "cancel")
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("Content-Location", made.path)
-	defer t.reads(made.run, q.OnDisconnect == "cancel")()
+	defer leave()
 	p := agui.Projector{Thread: in.Thread, Run: in.Run, Messages: t.graph.messages}
 	return t.stream(made.run, p.Begin(made.run.Created), p.Project, "")
 }
@@ -281,12 +290,11 @@ func postAISDK(c *call) error {
 	if err != nil {
 		return err
 	}
-	made, err := t.enqueue(q)
+	made, leave, err := t.begin(q, q.OnDisconnect == "cancel")
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("Content-Location", made.path)
-	defer t.reads(made.run, q.OnDisconnect == "cancel")()
+	defer leave()
 	return t.streamAISDK(made.run)
 }
 

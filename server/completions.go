@@ -101,12 +101,11 @@ func postCompletion(c *call) error {
 	if err != nil {
 		return err
 	}
-	made, err := t.enqueue(q)
+	made, leave, err := t.begin(q, in.Leave != "continue")
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("Content-Location", made.path)
-	defer t.reads(made.run, in.Leave != "continue")()
+	defer leave()
 	reply := &completions.Reply{Run: made.run.ID, Thread: made.run.Thread, Model: in.Model, Created: made.run.Created,
 		Usage: in.Options != nil && in.Options.Usage}
 	if in.Stream {
