@@ -156,7 +156,7 @@ func TestObjects_KilledAtEachWrite(t *testing.T) {
 
 func unused(context.Context) (map[string]bool, error) { return nil, nil }
 
-func wantContent(t *testing.T, s *blob.Store, ref blob.Ref, want string) {
+func wantContent(t testing.TB, s *blob.Store, ref blob.Ref, want string) {
 	t.Helper()
 	r, err := s.Open(t.Context(), ref)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -116,21 +115,9 @@ func wantAlbum(t testing.TB, s *blob.Store, a album, turns int) {
 	if a.Turns.Get() != turns || a.Pages.Len() != turns {
 		t.Fatalf("got %d turns and %d pages, want %d", a.Turns.Get(), a.Pages.Len(), turns)
 	}
-	check := func(ref state.BlobRef, want string) {
-		t.Helper()
-		r, err := s.Open(t.Context(), ref)
-		if err != nil {
-			t.Errorf("rule: a commit refers to nothing that is missing\n got: %v", err)
-			return
-		}
-		defer r.Close()
-		if got, err := io.ReadAll(r); err != nil || string(got) != want {
-			t.Errorf("got %q, %v, want %q", got, err, want)
-		}
-	}
-	check(a.Cover.Get(), fmt.Sprint("cover ", turns-1))
+	wantContent(t, s, a.Cover.Get(), fmt.Sprint("cover ", turns-1))
 	for i, ref := range a.Pages.All() {
-		check(ref, fmt.Sprint("page ", i))
+		wantContent(t, s, ref, fmt.Sprint("page ", i))
 	}
 	if want := strings.Repeat(fmt.Sprint("text ", turns-1, " "), 60); a.Text.Get() != want {
 		t.Errorf("got the text %q, want %q", a.Text.Get(), want)
