@@ -46,7 +46,7 @@ func TestCall_ServerSilent(t *testing.T) {
 				options := o // of this subtest: others run beside it
 				options.Addr = n.Addr
 				store := storeOf(t, connect(t, options), cfg)
-				calls := storetest.Calls(t, store, documentsOf(t, store), store.Memory(), storetest.Call{Name: "Documents"}, storetest.Call{Name: "Blobs"})
+				calls := storetest.Calls(t, store, documentsOf(t, store), store.Memory(), storetest.Call{Name: "Documents"}, storetest.Call{Name: "Blobs"}, vectorCall(store))
 				calls = append(append(calls, storetest.BusCalls(store.Bus(0))...), storetest.BlobCalls(blobsOf(t, store))...)
 				ready := func(ctx context.Context) error { _, err := store.Load(ctx, storetest.Thread, 0); return err }
 				storetest.Bounded(t, n, way, impatience, ready, calls)
@@ -74,7 +74,7 @@ func TestCall_ServerStops(t *testing.T) {
 				t.Fatal(err)
 			}
 			ready := func(ctx context.Context) error { _, err := store.Load(ctx, storetest.Thread, 0); return err }
-			calls := storetest.Calls(t, store, documentsOf(t, store), store.Memory(), storetest.Call{Name: "Documents"}, storetest.Call{Name: "Blobs"})
+			calls := storetest.Calls(t, store, documentsOf(t, store), store.Memory(), storetest.Call{Name: "Documents"}, storetest.Call{Name: "Blobs"}, vectorCall(store))
 			storetest.Stops(t, n, impatience, ready, append(calls, storetest.BlobCalls(blobsOf(t, store))...))
 		})
 	}
@@ -238,7 +238,7 @@ func TestCall_RetryForOfSeveralTrips(t *testing.T) {
 		return store
 	}
 	several := func(t *testing.T, store *redis.Store) []storetest.Call {
-		calls := storetest.Calls(t, store, documentsOf(t, store), store.Memory(), storetest.Call{Name: "Documents"}, storetest.Call{Name: "Blobs"},
+		calls := storetest.Calls(t, store, documentsOf(t, store), store.Memory(), storetest.Call{Name: "Documents"}, storetest.Call{Name: "Blobs"}, vectorCall(store),
 			storetest.Call{Name: "Documents.Query of a collection", Do: func(ctx context.Context) error {
 				_, err := documentsOf(t, store).Query(ctx, document.Query{Place: document.At("c", "")})
 				return err
@@ -272,4 +272,12 @@ func TestCall_RetryForOfSeveralTrips(t *testing.T) {
 			}
 		})
 	}
+}
+
+// vectorCall asks a server that has no vector sets; TestVectors has the calls of one that has them.
+func vectorCall(s *redis.Store) storetest.Call {
+	return storetest.Call{Name: "Vectors", Do: func(ctx context.Context) error {
+		_, err := s.Vectors(ctx, redis.VectorConfig{Dims: 3})
+		return err
+	}}
 }

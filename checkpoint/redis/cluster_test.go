@@ -23,6 +23,11 @@ const slots = 16384
 // startCluster runs three servers and gives each a third of the slots.
 func startCluster(t testing.TB) []*server {
 	t.Helper()
+	return startClusterOf(t, start)
+}
+
+func startClusterOf(t testing.TB, start func(t testing.TB, args ...string) *server) []*server {
+	t.Helper()
 	var list []*server
 	for range 3 {
 		list = append(list, start(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000"))
@@ -102,7 +107,7 @@ func nodes(c *goredis.ClusterClient) (list []*goredis.Client) {
 func TestLaunch_PortTaken(t *testing.T) {
 	dir, ports := t.TempDir(), []string{}
 	other := start(t)
-	s, err := launchAt(dir, func(port string) ([]string, error) {
+	s, err := launchAt("", dir, func(port string) ([]string, error) {
 		_, taken, err := net.SplitHostPort(other.addr)
 		ports = append(ports, port)
 		args := []string{"--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", ""}

@@ -53,7 +53,8 @@
 // # Long-term memory
 //
 // [Store.Memory] is a memory.Store under the same prefix: items across threads, with search.
-// scripts/memory_common.lua describes the three keys of a namespace.
+// scripts/memory_common.lua describes the three keys of a namespace. [Store.Vectors] compares the
+// vectors of a memory.Index by the vector sets of Redis 8, where the server has them.
 //
 // # Speed
 //

@@ -30,7 +30,7 @@ func startSentinel(t testing.TB, master, replica *server) *server {
 		return parse(replica.do(t, "info", "replication").(string))["master_link_status"] == "up"
 	})
 	dir := t.TempDir()
-	s, err := launchAt(dir, func(port string) ([]string, error) {
+	s, err := launchAt("", dir, func(port string) ([]string, error) {
 		conf := filepath.Join(dir, "sentinel.conf") // which it writes to
 		return []string{conf, "--sentinel"}, os.WriteFile(conf, fmt.Appendf(nil, `port %s
 bind 127.0.0.1

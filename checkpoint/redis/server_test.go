@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,7 @@ type server struct {
 	addr  string
 	dir   string
 	args  []string
+	exe   string // "" is the redis-server of this machine
 	cmd   *exec.Cmd
 	ended chan struct{} // closed when the process has ended
 }
@@ -78,16 +80,18 @@ func start(t testing.TB, args ...string) *server {
 	return s
 }
 
-func launch(dir string, args ...string) (*server, error) {
-	return launchAt(dir, func(port string) ([]string, error) {
+func launch(dir string, args ...string) (*server, error) { return launchProgram("", dir, args...) }
+
+func launchProgram(exe, dir string, args ...string) (*server, error) {
+	return launchAt(exe, dir, func(port string) ([]string, error) {
 		return append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", dir, "--logfile", filepath.Join(dir, "log"), "--save", "", "--appendonly", "no", "--daemonize", "no"}, args...), nil
 	})
 }
 
 // launchAt starts a server with the arguments for a port, and again with another port when it ends.
-func launchAt(dir string, args func(port string) ([]string, error)) (s *server, err error) {
+func launchAt(exe, dir string, args func(port string) ([]string, error)) (s *server, err error) {
 	err = storetest.StartOnPort(func(port string) (err error) {
-		s = &server{addr: "127.0.0.1:" + port, dir: dir}
+		s = &server{addr: "127.0.0.1:" + port, dir: dir, exe: exe}
 		if s.args, err = args(port); err == nil {
 			err = s.run()
 		}
@@ -114,7 +118,7 @@ func (s *server) run() error {
 }
 
 func (s *server) begin() error {
-	s.cmd = exec.Command("redis-server", s.args...)
+	s.cmd = exec.Command(cmp.Or(s.exe, "redis-server"), s.args...)
 	if err := s.cmd.Start(); err != nil {
 		s.cmd = nil
 		return fmt.Errorf("these tests need a redis-server (Debian: apt-get install redis-server): %w", err)

@@ -51,7 +51,7 @@ func PythonWith(t *testing.T, packages []string, script string, args ...string) 
 }
 
 // PyPI returns a folder with packages of PyPI, each with its version.
-func PyPI(t *testing.T, packages ...string) (dir string) {
+func PyPI(t testing.TB, packages ...string) (dir string) {
 	t.Helper()
 	return installed(t, folder("python", packages), func(ctx context.Context, dir string) error {
 		return run(ctx, dir, nil, "python3", append([]string{"-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", dir}, packages...)...)
@@ -59,7 +59,7 @@ func PyPI(t *testing.T, packages ...string) (dir string) {
 }
 
 // NPM returns a folder whose node_modules has packages of npm, each with its version.
-func NPM(t *testing.T, packages ...string) (dir string) {
+func NPM(t testing.TB, packages ...string) (dir string) {
 	t.Helper()
 	return installed(t, folder("node", packages), func(ctx context.Context, dir string) error {
 		return run(ctx, dir, nil, "npm", append([]string{"install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-save"}, packages...)...)
@@ -73,7 +73,7 @@ func folder(language string, packages []string) string {
 
 // installed returns the folder of a client, and installs it if it is missing. Several processes may
 // do so at once: the first one that is ready wins.
-func installed(t *testing.T, name string, install func(ctx context.Context, dir string) error) string {
+func installed(t testing.TB, name string, install func(ctx context.Context, dir string) error) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -1,5 +1,6 @@
 -- A namespace of long-term memory is three keys in one slot: a hash of the records by key,
--- a sorted set of the keys, all of score 0, and one of those that end, by when.
+-- a sorted set of the keys, all of score 0, and one of those that end, by when. Where there are
+-- vectors there are more: see memory_vectors.lua.
 -- A record is "version created updated expires refresh id", a new line, and the value.
 -- Times are microseconds; expires is 0 for never.
 local call, arg = redis.call, ARGV

@@ -6,7 +6,10 @@
 --    how long it lives, 0 for ever  how long from each read on  value
 local id = arg[1]
 
+local sets = call('SMEMBERS', names)
+
 local function drop(key)
+  for _, name in ipairs(sets) do forget(name, key) end
   call('HDEL', items, key)
   call('ZREM', keys, key)
   call('ZREM', ends, key)
@@ -71,12 +74,13 @@ end
 for _, key in ipairs(call('ZRANGEBYSCORE', ends, '-inf', decimal(now), 'LIMIT', 0, 32)) do drop(key) end
 
 -- When all that is left ends some time, Redis removes the keys.
-local count = call('HLEN', items)
+local count, at = call('HLEN', items), nil
 if count > 0 and call('ZCARD', ends) == count then
   local last = call('ZREVRANGE', ends, 0, 0, 'WITHSCORES')
-  local at = decimal(math.ceil(tonumber(last[2]) / 1000))
-  for _, key in ipairs(KEYS) do call('PEXPIREAT', key, at) end
-else
-  for _, key in ipairs(KEYS) do call('PERSIST', key) end
+  at = decimal(math.ceil(tonumber(last[2]) / 1000))
 end
+limit(items, at)
+limit(keys, at)
+limit(ends, at)
+limitVectors(at)
 return reply
