@@ -9,7 +9,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/weftrun/weft/weftcli"
@@ -50,7 +52,11 @@ func embeddings(t *testing.T) string {
 }
 
 func weft(t *testing.T, url string, args ...string) *exec.Cmd {
-	c := exec.CommandContext(t.Context(), os.Args[0], append(args, "--store", "memory:")...)
+	return weftOn(t, "memory:", url, args...)
+}
+
+func weftOn(t *testing.T, store, url string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(t.Context(), os.Args[0], append(args, "--store", store)...)
 	c.Env = append(os.Environ(), asWeft+"=1", "EMBEDDINGS_URL="+url)
 	return c
 }
@@ -71,8 +77,9 @@ func TestFiles_FindPages(t *testing.T) {
 	}
 }
 
-func TestServe_FindsItemsByMeaning(t *testing.T) {
-	c := weft(t, embeddings(t), "serve", ".", "--embedder", "small", "--listen", "127.0.0.1:0")
+// serving starts a server and returns what sends it requests. The server ends with the test.
+func serving(t *testing.T, c *exec.Cmd) (request func(method, path, body string) string, stop func()) {
+	t.Helper()
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()
@@ -80,16 +87,17 @@ func TestServe_FindsItemsByMeaning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	stop = sync.OnceFunc(func() {
 		_ = c.Process.Kill()
 		_ = c.Wait()
-	}()
+	})
+	t.Cleanup(stop)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	fields := strings.Fields(line)
 	if err != nil || len(fields) < 3 {
 		t.Fatalf("got %q, %v, want the address", line, err)
 	}
-	request := func(method, path, body string) string {
+	return func(method, path, body string) string {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, fields[2]+path, strings.NewReader(body))
 		if err != nil {
@@ -106,14 +114,58 @@ func TestServe_FindsItemsByMeaning(t *testing.T) {
 			t.Fatalf("%s %s: %s, %v\n%s", method, path, resp.Status, err, text)
 		}
 		return string(text)
-	}
+	}, stop
+}
+
+// putNotes puts two items, of which one is about a defect.
+func putNotes(request func(method, path, body string) string) {
 	for key, text := range map[string]string{"a": "tea", "b": "the pump has drawn air"} {
 		request("PUT", "/store/items", fmt.Sprintf(`{"namespace":["notes"],"key":%q,"value":{"text":%q}}`, key, text))
 	}
+}
+
+func wantDefect(t *testing.T, request func(method, path, body string) string) {
+	t.Helper()
 	var found struct{ Items []struct{ Key string } }
 	text := request("POST", "/store/items/search", `{"namespace_prefix":["notes"],"query":"broken","limit":1}`)
 	if err := json.Unmarshal([]byte(text), &found); err != nil || len(found.Items) != 1 || found.Items[0].Key != "b" {
 		t.Errorf("got %s, %v, want the item b", text, err)
+	}
+}
+
+func TestServe_FindsItemsByMeaning(t *testing.T) {
+	request, _ := serving(t, weft(t, embeddings(t), "serve", ".", "--embedder", "small", "--listen", "127.0.0.1:0"))
+	putNotes(request)
+	wantDefect(t, request)
+}
+
+// Items that were put without an embedder get their vectors later.
+func TestReindex_ItemsAreFoundByMeaning(t *testing.T) {
+	url, store := embeddings(t), "sqlite:"+filepath.Join(t.TempDir(), "weft.db")
+	request, stop := serving(t, weftOn(t, store, url, "serve", ".", "--listen", "127.0.0.1:0"))
+	putNotes(request)
+	stop()
+	for _, want := range []string{"made the vectors of 2 items\n", "made the vectors of 0 items\n"} {
+		out, err := weftOn(t, store, url, "reindex", "notes", "--embedder", "small").CombinedOutput()
+		if err != nil || string(out) != want {
+			t.Errorf("got %s, %v, want %q", out, err, want)
+		}
+	}
+	request, _ = serving(t, weftOn(t, store, url, "serve", ".", "--embedder", "small", "--listen", "127.0.0.1:0"))
+	wantDefect(t, request)
+}
+
+// A command whose embedder fails fails too.
+func TestReindex_OfAFailingEmbedderFails(t *testing.T) {
+	store := "sqlite:" + filepath.Join(t.TempDir(), "weft.db")
+	request, stop := serving(t, weftOn(t, store, "", "serve", "manual.yaml", "--listen", "127.0.0.1:0"))
+	putNotes(request)
+	stop()
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	out, err := weftOn(t, store, web.URL, "reindex", "--embedder", "small").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "after 0 items") || !strings.Contains(string(out), "404") {
+		t.Errorf("got %s, %v, want the failure of the embedder", out, err)
 	}
 }
 

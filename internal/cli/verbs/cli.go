@@ -211,7 +211,7 @@ func (a *app) verbs() []*cobra.Command {
 		run, resume, inbox, chat,
 		serving, dev, worker, a.wakeVerb(), a.mcpVerb(), a.runsVerb(), a.usageVerb(),
 		a.threadsVerb(), a.sessionsVerb(), onThreads(a.historyVerb()), onThreads(a.stateVerb()), onThreads(a.diffVerb()), onThreads(a.forkVerb()), onThreads(a.pinVerb()), onThreads(a.unpinVerb()), onThreads(a.replayVerb()),
-		onThreads(a.exportVerb()), a.importVerb(), onThreads(a.pruneVerb()), onThreads(a.deleteVerb()), a.blobsVerb(),
+		onThreads(a.exportVerb()), a.importVerb(), onThreads(a.pruneVerb()), onThreads(a.deleteVerb()), a.blobsVerb(), a.reindexVerb(),
 		a.newVerb(), a.validateVerb(), a.checkVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),
 	}
 }
