@@ -46,7 +46,8 @@ func (r *ran) events() []string {
 
 // after counts an event together with what had happened before it.
 func (r *ran) after(event string) {
-	r.add(event + " after " + strings.Join(r.events(), " "))
+	before := slices.DeleteFunc(r.events(), func(e string) bool { return strings.Contains(e, " ") })
+	r.add(event + " after " + strings.Join(before, " "))
 }
 
 // String lists the events and how often they happened.
@@ -166,7 +167,7 @@ func crowd(run func(input int) (bool, error)) string {
 	return "200 of 200 right"
 }
 
-// looped says how a loop ended whose limit of steps is 50. Its node returns an error after 2,000
+// looped says how a loop ended whose limit of steps is 50. Its node returns an error after 300
 // runs, where no limit has ended it before.
 func looped(r *ran, err error, isLimit func(error) bool) string {
 	switch n := r.of("n"); {
@@ -180,7 +181,7 @@ func looped(r *ran, err error, isLimit func(error) bool) string {
 	return failed(err)
 }
 
-const enough = 2000
+const enough = 300
 
 // spin is a node that leads to itself and ignores its context.
 func spin(r *ran) error {

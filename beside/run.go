@@ -31,15 +31,15 @@ type Runtime struct {
 type Program func(ctx context.Context) string
 
 // runtimes are all runtimes, in the order of the page.
-var runtimes = []Runtime{weft, eino}
+var runtimes = []Runtime{weft, eino, trpc, smallnest}
 
 // Seen are the different outcomes of a program, sorted.
 type Seen []string
 
 const (
-	// A program has a context that ends after perRun, and a process that ends after perProcess.
+	// perRun bounds a run of a program, and perProcess all its runs.
 	perRun     = 10 * time.Second
-	perProcess = 20 * time.Second
+	perProcess = time.Minute
 )
 
 const hangs = "did not return"
@@ -110,6 +110,8 @@ func observe(ctx context.Context, r Runtime, c Case, times int) (Seen, error) {
 		}
 	}
 	switch exit := new(exec.ExitError); {
+	case ctx.Err() != nil && len(set) > 0:
+		return nil, fmt.Errorf("%d runs take longer than %v", times, perProcess)
 	case ctx.Err() != nil:
 		set[hangs] = true
 	case errors.As(ends, &exit):
