@@ -86,6 +86,8 @@ func (g gate) wait() {
 
 var (
 	errBoom = errors.New("boom")
+	// errWaits stands for a run that waits for an answer, where a runtime has no error for that.
+	errWaits = errors.New(waits)
 	// What differs from run to run in an error, such as ids and addresses.
 	changing = regexp.MustCompile(`0x[0-9a-f]+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|\b\d+(\.\d+)?(ns|µs|ms|s)\b`)
 )

@@ -31,7 +31,7 @@ type Runtime struct {
 type Program func(ctx context.Context) string
 
 // runtimes are all runtimes, in the order of the page.
-var runtimes = []Runtime{weft, eino, trpc, smallnest}
+var runtimes = []Runtime{weft, eino, adk, trpc, smallnest}
 
 // Seen are the different outcomes of a program, sorted.
 type Seen []string

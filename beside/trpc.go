@@ -288,9 +288,6 @@ var trpc = Runtime{
 	},
 }
 
-// errWaits is how these programs note that a run was interrupted: Execute only ends its events.
-var errWaits = errors.New(waits)
-
 // trpcError is the text of an error event. An error does not pass an event.
 type trpcError string
 
@@ -400,7 +397,7 @@ func trpcExecute(ctx context.Context, exec *graph.Executor, state graph.State) (
 		return nil, failure
 	case end == nil && ctx.Err() != nil:
 		return nil, ctx.Err()
-	case end == nil:
+	case end == nil: // an interrupt only ends the events
 		return nil, errWaits
 	}
 	return end, nil
