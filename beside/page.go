@@ -15,7 +15,7 @@ wrong. One program puts the cases to Weft and to other runtimes in Go, and write
 runtime did is counted by the nodes themselves, beside its state, and no outcome is written by hand.
 
 The cases are those that Weft is tested with, so the choice favours it; other runtimes have features
-that no case asks for. A case that a runtime has no words for is no failure: the page gives the
+that no case asks for. A case that the API of a runtime cannot say is no failure: the page gives the
 reason. If a program here is not how the authors of a runtime would write it, that is a mistake of
 this page.
 
@@ -28,7 +28,7 @@ go test -C beside .         # compares a few runs with this page
 
 const (
 	notRun = "Microsoft's Agent Framework for Go is not here, because the module proxy that was used has no version of it. " +
-		"Neither are runtimes in other languages. No case needs a server, so the stores are in memory."
+		"Neither are runtimes in other languages. No case needs a server, so the stores are in memory, and the history of a thread that expires in Redis is not here."
 	tableNotes = "**yes** is the wanted outcome in every run, **varies** in some of the runs, **no** in none; " +
 		"**–** means that the case cannot be said."
 )
@@ -105,7 +105,7 @@ func verdict(c Case, seen Seen) string {
 
 // seenOn is the line of the page that names the day of the runs.
 func seenOn(day time.Time, goVersion string, times int) string {
-	return fmt.Sprintf("Seen on %s with %s, in %d runs of each program.", day.UTC().Format(time.DateOnly), goVersion, times)
+	return fmt.Sprintf("Seen on %s with %s, in at most %d runs of each program.", day.UTC().Format(time.DateOnly), goVersion, times)
 }
 
 // parse reads the outcomes and the day from a page that render has made.
