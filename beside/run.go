@@ -90,7 +90,8 @@ func bounded(program Program) (outcome string, back bool) {
 }
 
 // observe runs a program several times in a process of its own, because a runtime may end the
-// process.
+// process. It has four processors as Go counts them, so that nodes may overtake each other on any
+// machine.
 func observe(ctx context.Context, r Runtime, c Case, times int) (Seen, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -99,7 +100,7 @@ func observe(ctx context.Context, r Runtime, c Case, times int) (Seen, error) {
 	ctx, cancel := context.WithTimeout(ctx, perProcess)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, self)
-	cmd.Env = append(os.Environ(), "BESIDE_PROGRAM="+r.Name+"/"+c.Name, fmt.Sprintf("BESIDE_TIMES=%d", times))
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=4", "BESIDE_PROGRAM="+r.Name+"/"+c.Name, fmt.Sprintf("BESIDE_TIMES=%d", times))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	ends := cmd.Run()
