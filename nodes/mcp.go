@@ -174,8 +174,9 @@ func (m *MCPServer) server(env workflow.Env) (s mcp.Server, err error) {
 // askPerson asks a person what a server wants to know.
 func askPerson(ctx context.Context, q mcp.Question) (mcp.Reply, error) {
 	sum := sha256.Sum256([]byte(q.Message + "\x00" + string(q.Schema)))
+	prompt, more, _ := strings.Cut(strings.TrimSpace(q.Message), "\n")
 	data, err := graph.Ask[json.RawMessage](ctx, graph.Question{
-		Prompt: firstLine(q.Message), Detail: q.Message, Schema: q.Schema, Key: "mcp/" + tool.ID(ctx) + "/" + hex.EncodeToString(sum[:8]),
+		Prompt: prompt, Detail: strings.TrimSpace(more), Schema: q.Schema, Key: "mcp/" + tool.ID(ctx) + "/" + hex.EncodeToString(sum[:8]),
 	})
 	switch {
 	case errors.Is(err, graph.ErrDeclined):
@@ -187,11 +188,6 @@ func askPerson(ctx context.Context, q mcp.Question) (mcp.Reply, error) {
 	}
 	r := mcp.Reply{Action: "accept"}
 	return r, json.Unmarshal(data, &r.Content)
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
 }
 
 // coveredTool is a tool whose results and errors do not contain secrets of the file.

@@ -157,7 +157,7 @@ func TestMCP_QuestionOfTheServerIsOneOfTheRun(t *testing.T) {
 				t.Fatalf("got %v, %v", res, err)
 			}
 			q := res.Interrupts[0]
-			if q.Prompt != "How much?" || !strings.Contains(string(q.Schema), `"amount"`) {
+			if q.Prompt != "How much?" || q.Detail != "In euros." || !strings.Contains(string(q.Schema), `"amount"`) {
 				t.Errorf("the question is %+v", q)
 			}
 			if _, err := os.Stat(log); err == nil {
