@@ -149,6 +149,7 @@ var policies = []policy{
 	}},
 	{name: "cmd/weft", imports: []string{"weftcli", "weftcli/stock"}},
 	{name: "examples/weather", imports: []string{"state", "graph"}},
+	{name: "examples/mcp", imports: []string{"weftcli", "state/message", "capabilities/model"}, modules: []string{"github.com/modelcontextprotocol/go-sdk"}}, // it has a server
 	{name: "examples/...", imports: []string{
 		"weftcli", "state", "state/message", "state/agent", "capabilities", "capabilities/memory", "capabilities/model", "capabilities/model/openai",
 		"capabilities/retrieval", "capabilities/tool", "capabilities/tool/mcp", "checkpoint", "checkpoint/memory", "checkpoint/document", "conversation/session", "conversation/thread", "checkpoint/redis", "checkpoint/sqlite", "graph", "graph/workflow",
