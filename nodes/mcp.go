@@ -50,6 +50,10 @@ type MCPServer struct {
 	AllowPrivate bool `json:"allow_private,omitempty"`
 	// Tools are the tools to use, by the names that the server gives them; by default all.
 	Tools []string `json:"tools,omitempty"`
+	// Resources adds the tools list_resources and read_resource.
+	Resources bool `json:"resources,omitempty"`
+	// Prompts adds the tools list_prompts and get_prompt.
+	Prompts bool `json:"prompts,omitempty"`
 }
 
 // check refuses a server without a place, and settings that belong to the other kind of place.
@@ -143,7 +147,7 @@ func (d *declaredServer) connect(env workflow.Env) (*mcp.Client, error) {
 
 // server returns how the server is reached.
 func (m *MCPServer) server(env workflow.Env) (s mcp.Server, err error) {
-	s.Tools = m.Tools
+	s.Tools, s.Resources, s.Prompts = m.Tools, m.Resources, m.Prompts
 	if len(m.Command) == 0 {
 		if s.URL, err = env.Text(m.URL); err != nil {
 			return s, err

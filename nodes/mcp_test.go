@@ -135,6 +135,22 @@ func TestMCP_AgentUsesAServerAtAnAddress(t *testing.T) {
 	}
 }
 
+func TestMCP_AgentReadsResources(t *testing.T) {
+	t.Parallel()
+	entry, env := programOf("none")
+	entry = strings.TrimSuffix(entry, "}") + ", resources: true}"
+	for tools, want := range map[string]string{"shop": "text of shop:menu", "shop_read_resource": "text of shop:menu", "shop_echo": "no shop_read_resource among 1 tools"} {
+		g := compiled(t, parseShop(t, mcpOptions(callsTool("shop_read_resource", `{"uri":"shop:menu"}`), env), entry, tools), nil)
+		res, err := g.Invoke(t.Context(), json.RawMessage(`{}`), graph.RunOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := answerOf(t, res.State); got != want {
+			t.Errorf("%s: got %q, want %q", tools, got, want)
+		}
+	}
+}
+
 func TestMCP_QuestionOfTheServerIsOneOfTheRun(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -97,7 +97,7 @@ func (p Program) toolsSection() workflow.Section {
 			"description": "what the tool does, for the model; by default the description of the workflow",
 			"http":        "the endpoint: method, url, the arguments in path, query and json, headers, allow_private",
 			"workflow":    "the path of a workflow, whose input the arguments are",
-			"mcp":         "a server of the Model Context Protocol: command and env, or url, headers and allow_private; tools, by default all",
+			"mcp":         "a server of the Model Context Protocol: command and env, or url, headers and allow_private; tools, by default all; resources and prompts as tools too",
 			"documents":   "text files to search: files, such as docs/*.md, embedder, chunk_tokens and limit",
 			"skills":      "folders with a SKILL.md: the folder that has them, and env",
 			"approve":     "whether a person must approve each call",

@@ -2,5 +2,5 @@
 // address.
 //
 // Its tool echo repeats a text and the variable SHOP_KEY. Its tool pay asks a person for an amount
-// first.
+// first. It lets clients read shop:menu.
 package mcptest

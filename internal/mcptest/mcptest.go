@@ -38,6 +38,9 @@ func newServer(log string) *sdk.Server {
 			}
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("%s %v", answer.Action, answer.Content["amount"])}}}, nil, nil
 		})
+	s.AddResource(&sdk.Resource{URI: "shop:menu", Name: "menu"}, func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, Text: "text of " + r.Params.URI}}}, nil
+	})
 	return s
 }
 

@@ -53,6 +53,11 @@ type Server struct {
 	Timeout time.Duration
 	// Tools are the tools to use, by the names that the server gives them; nil is all.
 	Tools []string
+	// Resources adds the tools list_resources and read_resource, by which an agent reads what the
+	// server lets clients read.
+	Resources bool
+	// Prompts adds the tools list_prompts and get_prompt.
+	Prompts bool
 	// Permit reports whether a person must permit each call of a tool; nil permits all.
 	Permit func(name string, hints Hints) bool
 

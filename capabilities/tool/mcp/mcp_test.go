@@ -243,6 +243,56 @@ func TestClient_ResourcesAndPrompts(t *testing.T) {
 	}
 }
 
+// Agents read resources and prompts by tools.
+func TestTools_ThatReadResourcesAndPrompts(t *testing.T) {
+	t.Parallel()
+	s := program("run")
+	s.Tools, s.Resources, s.Prompts = []string{"count"}, true, true
+	s.Permit = func(name string, h mcp.Hints) bool { return name == "get_prompt" && h.ReadOnly }
+	c := open(t, s)
+	set := setOf(t, c)
+	if got, want := strings.Join(set.Names(), " "), "test_count test_list_resources test_read_resource test_list_prompts test_get_prompt"; got != want {
+		t.Errorf("the tools are %s, want %s", got, want)
+	}
+	for _, tt := range []struct{ name, arguments, want string }{
+		{"test_list_resources", `{}`, `[data[{"uri":"note:0","name":"note 0","mimeType":"text/plain"}`},
+		{"test_read_resource", `{"uri": "note:2"}`, "[texttext of note:2]"},
+		{"test_read_resource", `{"uri": "note:9"}`, "error "},
+		{"test_read_resource", `{}`, "error "}, // is not sent
+		{"test_list_prompts", `{}`, `[data[{"name":"greet",`},
+	} {
+		if got := ask(t, set, tt.name, tt.arguments); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s %s: got %s, want %s", tt.name, tt.arguments, got, tt.want)
+		}
+	}
+	tools, err := c.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Info().Name == "test_get_prompt" })
+	if tools[i].Info().Mode != tool.Permit {
+		t.Error("rule: Permit decides about tools that read, too")
+	}
+	out, err := tools[i].Call(t.Context(), tool.Input{Arguments: []byte(`{"name": "greet", "arguments": {"who": "Ada"}}`)})
+	if err != nil || len(out) != 4 || out[0].Text != "user:" || out[1].Text != "I am Ada" || out[2].Text != "assistant:" {
+		t.Errorf("the prompt is %+v, %v", out, err)
+	}
+}
+
+func TestTools_ReadingToolOfTheServersOwn(t *testing.T) {
+	t.Parallel()
+	own := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	sdk.AddTool(own, &sdk.Tool{Name: "read_resource"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{}, nil, nil
+	})
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return own }, nil))
+	defer web.Close()
+	c := open(t, mcp.Server{Name: "test", URL: web.URL, Resources: true})
+	if _, err := c.Tools(t.Context()); !errors.Is(err, mcp.ErrConfig) || !strings.Contains(err.Error(), "test_read_resource") {
+		t.Errorf("rule: two tools of one name are a mistake\n got: %v\nwant: ErrConfig", err)
+	}
+}
+
 func TestClient_OfAURL(t *testing.T) {
 	t.Parallel()
 	var life atomic.Pointer[sdk.StreamableHTTPHandler]

@@ -12,25 +12,25 @@ import (
 
 // Resource is something that a server lets clients read.
 type Resource struct {
-	URI         string
-	Name        string
-	Description string
-	MIME        string // its media type; "" is unknown
-	Size        int64  // in bytes; 0 is unknown
+	URI         string `json:"uri"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	MIME        string `json:"mimeType,omitempty"` // its media type; "" is unknown
+	Size        int64  `json:"size,omitempty"`     // in bytes; 0 is unknown
 }
 
 // Prompt is a template of messages that a server offers.
 type Prompt struct {
-	Name        string
-	Description string
-	Arguments   []PromptArgument
+	Name        string           `json:"name"`
+	Description string           `json:"description,omitempty"`
+	Arguments   []PromptArgument `json:"arguments,omitempty"`
 }
 
 // PromptArgument is a value that a Prompt takes.
 type PromptArgument struct {
-	Name        string
-	Description string
-	Required    bool
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
 }
 
 // Resources returns the resources that the server lists. It may let clients read others.

@@ -17,7 +17,7 @@ import (
 
 // Tools returns the tools of the server. An ErrConfig names each tool in Server.Tools that the
 // server does not have. It also names each tool that cannot be part of a set, such as one whose
-// schema is invalid.
+// schema is invalid. Server.Resources and Server.Prompts add tools that read.
 func (c *Client) Tools(ctx context.Context) ([]tool.Tool, error) {
 	list, err := pages(ctx, c, "tools/list", func(ctx context.Context, s *session, cursor string) ([]*sdk.Tool, string, error) {
 		r, err := s.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
@@ -47,19 +47,17 @@ func (c *Client) Tools(ctx context.Context) ([]tool.Tool, error) {
 	for _, name := range left {
 		errs = append(errs, fmt.Errorf("%w: server %.100q has no tool %.100q", ErrConfig, c.server.label(), name))
 	}
-	return all, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return all, err
+	}
+	return c.withReading(all)
 }
 
 // refused are the characters that the name of a tool cannot have.
 var refused = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
 func (c *Client) tool(t *sdk.Tool) (tool.Tool, error) {
-	own := &remoteTool{c: c, name: t.Name, info: tool.Info{
-		Name: refused.ReplaceAllString(t.Name, "_"), Description: t.Description, Timeout: c.server.timeout(),
-	}}
-	if c.server.Name != "" {
-		own.info.Name = refused.ReplaceAllString(c.server.Name, "_") + "_" + own.info.Name
-	}
+	own := &remoteTool{c: c, name: t.Name, info: tool.Info{Name: c.toolName(t.Name), Description: t.Description, Timeout: c.server.timeout()}}
 	if c.server.Permit != nil && c.server.Permit(t.Name, hintsOf(t.Annotations)) {
 		own.info.Mode = tool.Permit
 	}
@@ -71,6 +69,15 @@ func (c *Client) tool(t *sdk.Tool) (tool.Tool, error) {
 		err = fmt.Errorf("%w: server %.100q: tool %.100q, which Server.Tools may leave out: %w", ErrConfig, c.server.label(), t.Name, err)
 	}
 	return own, err
+}
+
+// toolName returns the name of a tool for models.
+func (c *Client) toolName(name string) string {
+	name = refused.ReplaceAllString(name, "_")
+	if c.server.Name != "" {
+		name = refused.ReplaceAllString(c.server.Name, "_") + "_" + name
+	}
+	return name
 }
 
 func hintsOf(a *sdk.ToolAnnotations) Hints {
