@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"time"
 
@@ -43,6 +44,7 @@ type Chain struct {
 	pendingCount int // entries stored for the head, including those that were replaced
 	head         uint64
 	mark         []byte       // of the head, if entries are bound to it; see markOf
+	hash         string       // of the head's record, if commits carry hashes
 	id           string       // of the commit that it was opened at
 	fields       []chainField // of the schema, in its order
 	prev         state.View   // the state at the last commit, to find what was added since
@@ -123,24 +125,42 @@ func OpenAt(ctx context.Context, store Store, key Key, schema *state.Schema, at 
 		return nil, err
 	}
 	c := newChain(store, key, schema)
-	if err := c.restore(snap); err != nil || c.parent == 0 || key.Namespace != "" {
+	if snap.Seq == snap.Head {
+		return c, c.restore(snap)
+	}
+	head, err := c.loadHead(ctx, snap.Head)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := ReadRecord(head)
+	if err == nil {
+		err = c.follow(head, rec)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := c.restore(snap); err != nil || key.Namespace != "" {
 		return c, err
 	}
-	return c, c.keepDecisions(ctx)
+	return c, c.keepDecisions(head, rec)
+}
+
+// loadHead loads the newest commit of a chain that continues from an older one; without its values
+// unless it has decisions.
+func (c *Chain) loadHead(ctx context.Context, seq uint64) (Snapshot, error) {
+	if c.key.Namespace == "" {
+		return c.store.Load(ctx, c.key, seq)
+	}
+	for snap, err := range c.store.History(ctx, c.key, Query{Before: seq + 1, Limit: 1}) {
+		return snap, err
+	}
+	return Snapshot{}, fmt.Errorf("%w: thread %q, namespace %q, commit %d", ErrNotFound, c.key.Thread, c.key.Namespace, seq)
 }
 
 // keepDecisions reads the decisions of the head, for a chain that continues from an older commit.
-func (c *Chain) keepDecisions(ctx context.Context) error {
-	head, err := c.store.Load(ctx, c.key, c.head)
-	if err != nil {
-		return err
-	}
-	rec, err := ReadRecord(head)
-	if err != nil {
-		return err
-	}
+func (c *Chain) keepDecisions(head Snapshot, rec *Record) (err error) {
 	c.log = readDecisions(head, rec)
-	if f := &c.log.field; c.codec.Keys == nil {
+	if f := &c.log.field; !c.codec.tags() {
 		f.Tag = ""
 	} else if f.Tag, err = tagOf(c.key, c.log.pieces); err != nil {
 		return damaged(head, decisionField, err)
@@ -152,10 +172,14 @@ func (c *Chain) keepDecisions(ctx context.Context) error {
 
 func newChain(store Store, key Key, schema *state.Schema) *Chain {
 	n := len(schema.Fields())
-	return &Chain{
+	c := &Chain{
 		store: store, codec: codecOf(store), key: key, schema: schema,
 		fields: make([]chainField, n), prev: schema.Blank(), origin: originOf(key),
 	}
+	if c.codec.hashes = c.codec.hashes && hasHistory(key.Namespace); c.codec.hashes {
+		c.hash = hashOf(nil)
+	}
+	return c
 }
 
 func (c *Chain) restore(snap Snapshot) error {
@@ -167,6 +191,8 @@ func (c *Chain) restore(snap Snapshot) error {
 	c.head, c.id = snap.Head, snap.ID
 	if snap.Seq != snap.Head {
 		c.parent = snap.Seq
+	} else if err := c.follow(snap, c.Record); err != nil {
+		return err
 	}
 	if err := c.retag(snap); err != nil {
 		return err
@@ -194,15 +220,17 @@ func (c *Chain) restore(snap Snapshot) error {
 
 // retag sets the tags by which the next commit binds the fields of the record.
 func (c *Chain) retag(snap Snapshot) (err error) {
-	if c.codec.Keys == nil {
+	if !c.codec.tags() {
 		for i := range c.Record.Fields {
 			c.Record.Fields[i].Tag = ""
 		}
 		return nil
 	}
-	c.mark = markOf(snap.Header)
-	if binds(snap.Header) {
-		return nil // the record has tags, which restore has checked
+	if c.codec.Keys != nil {
+		c.mark = markOf(snap.Header)
+	}
+	if binds(snap.Header) || c.Record.Prev != "" {
+		return nil // the record has tags
 	}
 	pieces := piecesOf(snap)
 	for i, f := range c.Record.Fields {

@@ -23,8 +23,10 @@ type Codec struct {
 	// slog.Default. It must be safe for concurrent use.
 	Warn func(Size)
 
-	blobs *attached // of WithBlobs; nil for none
-	found *[]string // where sealing adds the hashes of the blobs in a value; nil for nowhere
+	blobs  *attached // of WithBlobs; nil for none
+	hashes bool      // commits carry hashes, see WithHashes
+	inner  Store     // what Unwrap returns; nil for the store itself
+	found  *[]string // where sealing adds the hashes of the blobs in a value; nil for nowhere
 }
 
 // WarnFrom is the size in bytes of the smallest field for which Codec.Warn is called.
@@ -119,7 +121,7 @@ func codecOf(store Store) (c Codec) {
 // this piece.
 func (c *Codec) sealField(room *[]byte, at spot, note string, v any, before string) (data []byte, tag string, err error) {
 	x := extra{note: note}
-	if c.Keys != nil {
+	if c.tags() {
 		tag = before
 		x.tag = &tag
 	}
@@ -132,6 +134,9 @@ func (c *Codec) sealField(room *[]byte, at spot, note string, v any, before stri
 	}
 	return data, tag, nil
 }
+
+// tags reports whether records have tags of their fields.
+func (c *Codec) tags() bool { return c.Keys != nil || c.hashes }
 
 // warn calls Warn.
 func (c *Codec) warn(s Size) {

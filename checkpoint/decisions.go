@@ -113,7 +113,10 @@ func (c *Chain) addDecisions(p *Prepared, entries []Entry) ([]Entry, error) {
 		return entries, nil
 	}
 	f := &p.log.field
-	fresh := append(slices.Clip(c.log.fresh), decided(unite(c.Pending, entries))...)
+	fresh, err := c.linkDecisions(append(slices.Clip(c.log.fresh), decided(unite(c.Pending, entries))...))
+	if err != nil {
+		return nil, err
+	}
 	p.log.fresh, p.log.whole = nil, false
 	entries = slices.DeleteFunc(slices.Clone(entries), isDecision)
 	if len(fresh) == 0 && (f.Base == 0 || !c.log.whole) {

@@ -179,6 +179,7 @@ type extra struct {
 	mark  []byte  // of the commit that an entry belongs to; nil for none
 	tag   *string // of the field that a piece is added to, updated by sealing; nil if unbound
 	binds bool    // the record binds the values of its commit
+	hash  *string // set to the hash of a record by sealing; nil for none
 }
 
 // sealWith is seal into memory of its own.
@@ -220,6 +221,9 @@ func (c *Codec) sealInto(room *[]byte, at spot, v any, x extra) (data []byte, ra
 	}
 	if x.tag != nil {
 		*x.tag = nextTag(*x.tag, b[from:])
+	}
+	if x.hash != nil {
+		*x.hash = hashOf(b[from:])
 	}
 	if !c.NoCompression && raw >= compressFrom {
 		if small, ok := compress(b[from:]); ok {

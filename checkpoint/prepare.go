@@ -17,6 +17,7 @@ type Prepared struct {
 	store   Store
 	commit  Commit
 	mark    []byte   // of the commit, if entries are bound to it
+	hash    string   // of the record, if commits carry hashes
 	record  *Record  // until the chain has moved on
 	changes []change // of the fields
 	other   []other
@@ -111,7 +112,7 @@ func (c *Chain) Prepare(id string, rec *Record, v state.View, changed []bool, en
 	if p.pending, err = c.addDecisions(p, entries); err != nil {
 		return nil, err
 	}
-	rec.Parent = c.parent
+	rec.Parent, rec.Prev = c.parent, c.hash
 	c.listFields(p, rec)
 	if err := c.sealRecord(p); err != nil {
 		return nil, err
@@ -154,7 +155,11 @@ func (c *Chain) sealRecord(p *Prepared) error {
 	if err := bounded(c.key, "fields", "", len(p.record.Fields), c.codec.Limits.Fields); err != nil {
 		return err
 	}
-	data, raw, err := c.codec.sealInto(&p.room, c.place("header", p.commit.Seq(), -1), p.record, extra{binds: c.codec.Keys != nil})
+	x := extra{binds: c.codec.Keys != nil}
+	if c.codec.hashes {
+		x.hash = &p.hash
+	}
+	data, raw, err := c.codec.sealInto(&p.room, c.place("header", p.commit.Seq(), -1), p.record, x)
 	if err != nil {
 		return fmt.Errorf("checkpoint: thread %q: record: %w", c.key.Thread, err)
 	}
@@ -210,7 +215,7 @@ func (p *Prepared) Store(ctx context.Context) error {
 
 // Advance moves the chain on to p. Call it before the state changes again.
 func (c *Chain) Advance(p *Prepared) {
-	c.Record, c.head, c.mark, c.parent, c.Pending = p.record, p.Seq(), p.mark, 0, nil
+	c.Record, c.head, c.mark, c.hash, c.parent, c.Pending = p.record, p.Seq(), p.mark, p.hash, 0, nil
 	c.pendingCount = len(p.commit.Pending)
 	c.other, c.log = p.other, p.log
 	for n := range p.changes {

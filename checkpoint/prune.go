@@ -44,8 +44,8 @@ func Prune(ctx context.Context, store Store, thread string, keep Keep) error {
 	slices.SortStableFunc(spaces, func(a, b string) int { return len(a) - len(b) })
 	p := pruner{store: store, dropper: d, keep: keep, alive: map[string]bool{}}
 	for _, ns := range spaces {
-		if strings.HasPrefix(ns, "+") {
-			continue // queued inputs and similar data, not a history
+		if !hasHistory(ns) {
+			continue
 		}
 		if err := p.chain(ctx, Key{thread, ns}); err != nil {
 			return err
@@ -54,6 +54,10 @@ func Prune(ctx context.Context, store Store, thread string, keep Keep) error {
 	_, err = CollectBlobs(ctx, store, thread)
 	return err
 }
+
+// hasHistory reports whether the commits of a namespace are a history. Those of other namespaces are
+// queued inputs and similar data.
+func hasHistory(namespace string) bool { return !strings.HasPrefix(namespace, "+") }
 
 // dropAtOnce is how many commits and blobs one Drop removes, approximately.
 const dropAtOnce = 256
@@ -230,7 +234,7 @@ func deleteRuns(ctx context.Context, store Store, dropper Dropper, k Key, fence 
 	}
 	head := list[len(list)-1].Seq
 	if last < len(list)-1 {
-		if head, err = goBack(ctx, store, list[last], head, fence); err != nil {
+		if head, err = goBack(ctx, store, list[last], list[len(list)-1], fence); err != nil {
 			return err
 		}
 	}
@@ -243,17 +247,13 @@ func deleteRuns(ctx context.Context, store Store, dropper Dropper, k Key, fence 
 	return nil
 }
 
-// goBack commits an older state again as the head.
-func goBack(ctx context.Context, store Store, old Snapshot, head uint64, fence string) (uint64, error) {
+// goBack commits an older state again as the head, after the newest commit.
+func goBack(ctx context.Context, store Store, old, newest Snapshot, fence string) (uint64, error) {
 	rec, err := ReadRecord(old)
 	if err != nil {
 		return 0, err
 	}
 	rec.Parent = old.Seq
-	header, err := json.Marshal(rec)
-	if err != nil {
-		return 0, err
-	}
 	whole, err := store.Load(ctx, old.Key, old.Seq)
 	if err == nil {
 		err = verifyBlobs(whole)
@@ -269,6 +269,16 @@ func goBack(ctx context.Context, store Store, old Snapshot, head uint64, fence s
 		}
 		stored.add(old.Namespace, b, nextTag(stored.last(old.Namespace, b), payload))
 	}
-	c := Commit{Key: old.Key, ID: NewFence(), Head: head, Header: header, Refs: old.Refs, Labels: old.Labels, Fence: fence}
+	if rec.Prev, err = hashAfter(store, newest); err != nil {
+		return 0, err
+	}
+	header, err := json.Marshal(rec)
+	if err == nil && rec.Prev != "" {
+		header, _, err = stored.bind(old.Namespace, header)
+	}
+	if err != nil {
+		return 0, err
+	}
+	c := Commit{Key: old.Key, ID: NewFence(), Head: newest.Seq, Header: header, Refs: old.Refs, Labels: old.Labels, Fence: fence}
 	return c.Seq(), storeOpen(ctx, store, c, stored)
 }

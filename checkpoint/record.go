@@ -44,6 +44,7 @@ type Record struct {
 	Within    *Within           `json:"within,omitempty"`  // of a subgraph's turn: the task that it runs for
 	Rewind    *Rewind           `json:"rewind,omitempty"`  // a due task resumes a subgraph at an older commit
 	Pin       string            `json:"pin,omitempty"`     // the program to which the thread is pinned; see graph.Pin
+	Prev      string            `json:"prev,omitempty"`    // the hash of the record before it, if commits carry hashes; see [WithHashes]
 	Fields    []Field           `json:"fields"`            // written by the Chain
 }
 
@@ -153,7 +154,7 @@ type Field struct {
 	// Go type.
 	Kind state.Kind `json:"k,omitempty"`
 
-	// Tag is a digest of all pieces of the value, if values are encrypted: no piece of another
-	// commit can replace them. The Chain writes it.
+	// Tag is a digest of all pieces of the value, if values are encrypted or commits carry hashes:
+	// no piece of another commit can replace them. The Chain writes it.
 	Tag string `json:"t,omitempty"`
 }

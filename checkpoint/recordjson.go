@@ -68,6 +68,7 @@ func (r *Record) appendJSON(b []byte) (_ []byte, err error) {
 		o.any("rewind", r.Rewind)
 	}
 	o.optionalText("pin", r.Pin)
+	o.optionalText("prev", r.Prev)
 	if len(r.Fields) > 0 {
 		o.open("fields")
 		for i := range r.Fields {

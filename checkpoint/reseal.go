@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/weftrun/weft/state"
 )
@@ -28,7 +27,7 @@ func Reseal(ctx context.Context, store Store, thread, fence string) error {
 	}
 	slices.Reverse(spaces) // the root last
 	for _, ns := range spaces {
-		if strings.HasPrefix(ns, "+") {
+		if !hasHistory(ns) {
 			continue // each commit there is a queued input; another commit would be another input
 		}
 		if err := resealChain(ctx, store, Key{thread, ns}, fence); err != nil {

@@ -68,7 +68,7 @@ func WithBlobs(store Store, b Blobs, o BlobOptions) (Store, error) {
 		return nil, fmt.Errorf("%w: the grace must not be negative (got %v)", ErrRequest, o.Grace)
 	}
 	o.Above = cmp.Or(o.Above, blobsAbove)
-	codec.blobs = &attached{b, o, store}
+	codec.blobs, codec.inner = &attached{b, o, store}, Unwrap(store)
 	return withAbilities(&besides{carrier{store, codec}}, store), nil
 }
 
@@ -87,11 +87,11 @@ func BlobsIn(store Store) Blobs {
 	return nil
 }
 
-// WithoutBlobs returns the store that WithBlobs was called with: it has the methods of its type,
-// such as Documents. Any other store is returned as it is.
-func WithoutBlobs(store Store) Store {
-	if b := codecOf(store).blobs; b != nil {
-		return b.store
+// Unwrap returns the store inside of [WithBlobs] and [WithHashes]: it has the methods of its type,
+// such as Documents. Any other store, also one of [Sealed], is returned as it is.
+func Unwrap(store Store) Store {
+	if inner := codecOf(store).inner; inner != nil {
+		return inner
 	}
 	return store
 }

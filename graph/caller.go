@@ -32,6 +32,9 @@ func (o *RunOptions) identify(ctx context.Context) {
 	if c, ok := ctx.Value(claimKey{}).(claim); ok && taskOf(ctx) == nil {
 		o.By, o.Via = cmp.Or(o.By, c.by), cmp.Or(o.Via, c.via)
 	}
+	if s, ok := ctx.Value(signerKey{}).(signer); ok && taskOf(ctx) == nil {
+		o.signer = s
+	}
 	o.Via = cmp.Or(o.Via, ViaGo)
 }
 

@@ -241,6 +241,8 @@ type RunOptions struct {
 	Grace time.Duration
 	// Metadata is written into every checkpoint of the run.
 	Metadata map[string]string
+
+	signer signer // of WithSigner
 }
 
 // reader returns the reader of a Stream.
@@ -296,7 +298,7 @@ func (o *RunOptions) check(p *program, inside bool) error {
 	case p.cfg.Store == nil:
 		return nil
 	}
-	if err := errors.Join(checkpoint.CheckThread(o.Thread), checkBy(o.By, o.Via)); err != nil {
+	if err := errors.Join(checkpoint.CheckThread(o.Thread), checkBy(o.By, o.Via), o.signer.check()); err != nil {
 		return err
 	}
 	if err := state.CheckText(o.Metadata); err != nil {

@@ -3,7 +3,6 @@ package graph
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"log/slog"
 	"slices"
 	"strings"
@@ -23,6 +22,7 @@ type decider struct {
 	run     string // the id of the call
 	now     func() time.Time
 	seals   bool // the store encrypts
+	signer  signer
 }
 
 // decider makes the decisions that the run records in its own chain.
@@ -38,7 +38,7 @@ func (c *committer) deciderIn(chain *checkpoint.Chain) decider {
 	r := c.run
 	s, encodes := r.cfg.Store.(interface{ Codec() checkpoint.Codec })
 	return decider{chain: chain, branch: chain.Head() + 1, graph: r.name, thread: r.opts.Thread, by: r.opts.By, via: r.opts.Via,
-		run: r.session.id, now: r.cfg.Now, seals: encodes && s.Codec().Keys != nil}
+		run: r.session.id, now: r.cfg.Now, seals: encodes && s.Codec().Keys != nil, signer: r.opts.signer}
 }
 
 // on returns a decision on a question.
@@ -89,7 +89,7 @@ func (m decider) answer(fresh answers, open []Interrupt) []checkpoint.Entry {
 		}
 		a.decision = &d
 		fresh[in.ID] = a
-		if data, err := json.Marshal(m.storable(d)); err == nil {
+		if data, err := m.encode(m.storable(d)); err == nil {
 			entries = append(entries, checkpoint.Entry{Slot: a.slot(in.ID), Keep: true, Data: data})
 		}
 	}
@@ -112,7 +112,7 @@ func (m decider) record(all ...DecisionRecord) error {
 			m.logUnrecorded()
 			continue
 		}
-		data, err := json.Marshal(d)
+		data, err := m.encode(d)
 		if err != nil {
 			return err
 		}

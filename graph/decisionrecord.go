@@ -40,6 +40,11 @@ type DecisionRecord struct {
 	Checkpoint uint64 `json:"checkpoint"`
 	Branch     uint64 `json:"branch,omitempty"` // as in CommitInfo
 	Run        string `json:"run"`              // the id of the call that brought it
+	// Signature is nil unless the call had a key, see WithSigner.
+	Signature *Signature `json:"signature,omitempty"`
+	// Prev is the hash of the decision before it, if commits carry hashes and a commit has it; see
+	// checkpoint.WithHashes.
+	Prev string `json:"prev,omitempty"`
 }
 
 // Decision returns what was decided, by whom and when.

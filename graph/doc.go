@@ -108,7 +108,7 @@
 //  1. What a caller does with a graph: run it, drive it from outside, change a thread, replay
 //     it, read it, draw it: doc.go driver.go untyped.go handle.go edit.go edittasks.go replay.go
 //     schemas.go draw.go drawrun.go diff.go storedthread.go graph.go decisionread.go
-//     editsubgraph.go check.go drawtext.go.
+//     verifythread.go editsubgraph.go check.go drawtext.go.
 //  2. What a graph is made of, and how it is compiled: ways.go subgraph.go compile.go paths.go
 //     shared.go fallback.go handler.go builder.go once.go call.go cache.go.
 //  3. The coordinator: a call is one session of runs; a run serves its request,
@@ -124,7 +124,7 @@
 //     pending.go observation.go.
 //  6. The terms that all of the others use: request.go node.go command.go plan.go now.go
 //     config.go observer.go limit.go status.go answer.go program.go policy.go decisionrecord.go
-//     decision.go caller.go mode.go drain.go failure.go timeout.go errors.go
+//     signature.go decision.go caller.go mode.go drain.go failure.go timeout.go errors.go
 //     memorycache.go storednames.go place.go timer.go.
 //
 // # Laws

@@ -33,7 +33,7 @@ func (d *DecisionRecord) announcement() string { return fmt.Sprintf("%s/%d", d.R
 // announce lets the next commit, which makes the edit d of a subgraph, be announced first. entries
 // are the pending writes after it.
 func (ed *editor) announce(d DecisionRecord, entries []checkpoint.Entry) error {
-	data, err := json.Marshal(d)
+	data, err := ed.decider().encode(d)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (ed *editor) putAround(note checkpoint.Entry, entries []checkpoint.Entry) e
 		ed.decider().logUnrecorded()
 	}
 	for _, d := range discards {
-		data, err := json.Marshal(d)
+		data, err := ed.decider().encode(d)
 		if err != nil {
 			return err
 		}
@@ -203,7 +203,7 @@ func withoutQuestions(slots map[string][]byte, task string, closed map[string]bo
 // confirm puts the decision to edit a subgraph among the pending writes of the root, now that the
 // edit is made. If that fails nothing is lost: the announcement is there.
 func (ed *editor) confirm(d DecisionRecord) {
-	data, err := json.Marshal(d)
+	data, err := ed.decider().encode(d)
 	if err != nil {
 		return
 	}

@@ -103,7 +103,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 // store offers.
 func storesOf(ctx context.Context, c Config) (docs document.Store, items memory.Store, err error) {
 	docs, items = c.Documents, c.Memory
-	store := checkpoint.WithoutBlobs(c.Store)
+	store := checkpoint.Unwrap(c.Store)
 	_, local := store.(*checkpoint.Memory)
 	if docs == nil && local {
 		docs = &document.Map{}
@@ -141,7 +141,7 @@ func busOf(ctx context.Context, c Config) (topic.Bus, error) {
 	if c.Bus != nil {
 		return c.Bus, nil
 	}
-	switch offers := checkpoint.WithoutBlobs(c.Store).(type) {
+	switch offers := checkpoint.Unwrap(c.Store).(type) {
 	case interface {
 		Bus(context.Context, int) (topic.Bus, error)
 	}:

@@ -111,7 +111,7 @@ func (s studioSource) System(ctx context.Context) (studio.System, error) {
 			break
 		}
 	}
-	if e, ok := checkpoint.WithoutBlobs(server.config.Store).(checkpoint.Examiner); ok {
+	if e, ok := checkpoint.Unwrap(server.config.Store).(checkpoint.Examiner); ok {
 		ctx, cancel := context.WithTimeout(ctx, doctorTime)
 		defer cancel()
 		if info.Findings, err = e.Doctor(ctx); err != nil {

@@ -32,7 +32,7 @@ var place = document.At("weft.timers", "all")
 // These are opened when they are first used. A checkpoint.Memory has none: pass a document.Map to
 // [Over].
 func Open(store checkpoint.Store) (*Timers, error) {
-	offers, ok := checkpoint.WithoutBlobs(store).(interface {
+	offers, ok := checkpoint.Unwrap(store).(interface {
 		Documents(context.Context) (document.Store, error)
 	})
 	if !ok {

@@ -95,7 +95,7 @@ type opener struct {
 func (o *opener) get(ctx context.Context, store checkpoint.Store, name string) (*table, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	store = checkpoint.WithoutBlobs(store)
+	store = checkpoint.Unwrap(store)
 	if !reflect.TypeOf(store).Comparable() {
 		return nil, noDocuments(store)
 	}

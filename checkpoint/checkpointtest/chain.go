@@ -21,6 +21,7 @@ var chainRules = []rule{
 	{"ChainDelta", chainDelta, nil},
 	{"ChainSeed", chainSeed, nil},
 	{"Decisions", decisions, nil},
+	{"Hashes", hashes, nil},
 	{"Copy", copyThread, nil},
 	{"CopyBetweenStores", copyBetweenStores, nil},
 	{"CopyRefuses", copyRefuses, nil},

@@ -73,12 +73,12 @@ were deleted or have expired, and removes the blobs that nothing claims. Claims 
 				return nil
 			}
 			return withStore(cmd.Context(), a.open, func(store checkpoint.Store) error {
-				blobs, err := a.openBlobs(cmd.Context(), checkpoint.WithoutBlobs(store))
+				blobs, err := a.openBlobs(cmd.Context(), checkpoint.Unwrap(store))
 				if err != nil {
 					return err
 				}
 				if collect {
-					return a.collectBlobs(cmd.Context(), checkpoint.WithoutBlobs(store), blobs, grace)
+					return a.collectBlobs(cmd.Context(), checkpoint.Unwrap(store), blobs, grace)
 				}
 				return a.listBlobs(cmd.Context(), blobs)
 			})

@@ -30,7 +30,7 @@ func (a *app) doctor(ctx context.Context) error {
 	opened := false
 	err := withStore(ctx, a.open, func(store checkpoint.Store) error {
 		opened = true
-		e, ok := checkpoint.WithoutBlobs(store).(checkpoint.Examiner)
+		e, ok := checkpoint.Unwrap(store).(checkpoint.Examiner)
 		if !ok {
 			return a.findings([]checkpoint.Finding{{
 				Severity: checkpoint.Note, Subject: "store", Value: fmt.Sprintf("%T", store),

@@ -13,7 +13,7 @@ import (
 // documents returns the documents of the store: the records of threads, conversations and sessions.
 // For a store in memory they are empty.
 func (a *app) documents(ctx context.Context, store checkpoint.Store) (document.Store, error) {
-	switch s := checkpoint.WithoutBlobs(store).(type) {
+	switch s := checkpoint.Unwrap(store).(type) {
 	case interface {
 		Documents(ctx context.Context) (document.Store, error)
 	}:
@@ -26,7 +26,7 @@ func (a *app) documents(ctx context.Context, store checkpoint.Store) (document.S
 
 // memories returns the long-term memory of the store.
 func (a *app) memories(ctx context.Context, store checkpoint.Store) (longterm.Store, error) {
-	switch s := checkpoint.WithoutBlobs(store).(type) {
+	switch s := checkpoint.Unwrap(store).(type) {
 	case interface {
 		Memory(ctx context.Context) (longterm.Store, error)
 	}:
