@@ -45,7 +45,18 @@ type Changed struct {
 }
 
 func (c Changed) String() string {
-	return fmt.Sprintf("namespace %q, commit %d, %s: %s", c.Namespace, c.Checkpoint, c.Field, c.Why)
+	at := fmt.Sprintf("commit %d", c.Checkpoint)
+	if c.Namespace != "" {
+		at = fmt.Sprintf("namespace %q, %s", c.Namespace, at)
+	}
+	switch c.Field {
+	case "header":
+	case decisionField:
+		at += ", decisions"
+	default:
+		at += fmt.Sprintf(", field %q", c.Field)
+	}
+	return at + ": " + c.Why
 }
 
 // Hash returns the hash of a commit. ok is false if the commit is not stored, or comes after the

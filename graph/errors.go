@@ -48,8 +48,9 @@ var (
 	ErrUnknownQuestion = errors.New("graph: no such open question")
 	// ErrSigner is returned when the key of WithSigner is not valid.
 	ErrSigner = errors.New("graph: the key of a signer must have 64 bytes")
-	// ErrChanged is the kind of Verification.Err: the history of a thread is not what was stored.
-	ErrChanged = errors.New("graph: the history was changed")
+	// ErrNotVerified is the kind of Verification.Err: the history of a thread is not what was
+	// stored, or a decision does not prove who made it.
+	ErrNotVerified = errors.New("graph: the thread is not verified")
 	// ErrBy is returned when RunOptions.By, RunOptions.Via or the name in an answer is not one
 	// short line of text, or has control characters or marks of direction.
 	ErrBy = errors.New("graph: By and Via must be one line of short text")

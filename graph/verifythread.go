@@ -28,14 +28,14 @@ type RejectedDecision struct {
 	Why      string `json:"why"`
 }
 
-// Err returns an ErrChanged that names what was changed first, or nil if nothing was.
+// Err returns an ErrNotVerified that names the first thing that is wrong, or nil.
 func (v *Verification) Err() error {
 	switch {
 	case len(v.Changed) > 0:
-		return fmt.Errorf("%w: thread %q: %v", ErrChanged, v.Thread, v.Changed[0])
+		return fmt.Errorf("%w: thread %q: %v", ErrNotVerified, v.Thread, v.Changed[0])
 	case len(v.Rejected) > 0:
 		r := v.Rejected[0]
-		return fmt.Errorf("%w: thread %q: decision %d, by %.80q: %s", ErrChanged, v.Thread, r.Decision, r.By, r.Why)
+		return fmt.Errorf("%w: thread %q: decision %d, by %.80q: %s", ErrNotVerified, v.Thread, r.Decision, r.By, r.Why)
 	}
 	return nil
 }

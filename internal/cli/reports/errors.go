@@ -74,6 +74,7 @@ var rules = []struct {
 	{graph.ErrAmbiguous, ExitUsage, "answer by id: --answer ID=VALUE"},
 	{graph.ErrUnknownQuestion, ExitUsage, ""},
 	{graph.ErrAnswer, ExitUsage, ""},
+	{graph.ErrNotVerified, ExitFailed, "export the thread, and compare it with a copy that was made before"},
 	{graph.ErrBy, ExitUsage, "give --by a name of one line, at most 256 bytes; nothing was changed"},
 	{graph.ErrWaiting, ExitUsage, ""},
 	{graph.ErrPinned, ExitFailed, "use the workflow as it was, or let the thread go on with any: %s unpin THREAD"},

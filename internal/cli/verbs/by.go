@@ -19,13 +19,22 @@ import (
 // grace is how long a node may run after Ctrl-C, or after its run has failed.
 const grace = time.Second
 
-// identified returns the context of a command. It names the user and the interface.
-func (a *app) identified(cmd *cobra.Command) context.Context {
+// identified returns the context of a command. It names the user and the interface, and has the key
+// that signs decisions.
+func (a *app) identified(cmd *cobra.Command) (context.Context, error) {
 	via := graph.ViaCommandLine
 	if cmd.Name() == "chat" {
 		via = graph.ViaChat
 	}
-	return graph.WithGrace(graph.AsCaller(cmd.Context(), cmp.Or(a.by, login()), via), grace)
+	ctx := graph.WithGrace(graph.AsCaller(cmd.Context(), cmp.Or(a.by, login()), via), grace)
+	if a.sign == "" {
+		return ctx, nil
+	}
+	key, err := readPrivateKey(a.sign)
+	if err != nil {
+		return ctx, err
+	}
+	return graph.WithSigner(ctx, key), nil
 }
 
 // login returns the name of the user from the system, or else from the environment. It is "" if

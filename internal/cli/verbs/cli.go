@@ -57,6 +57,7 @@ func (a *app) options() workflow.Options {
 // are repeated in the commands that are suggested, because each process needs them.
 type grants struct {
 	blobs  string // --blobs, or "" for none
+	hashes bool   // --hashes
 	config string // --config FILE
 	hosts  []string
 	exec   bool
@@ -114,6 +115,7 @@ type app struct {
 	*reports.Output
 	config    Config
 	by        string // --by, or ""
+	sign      string // --sign, or ""
 	strict    bool   // warnings are errors
 	grants    grants
 	runner    Engine // of --engine; nil until it is used
@@ -171,10 +173,12 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.started = true
 			a.Grants = a.grants.flags()
-			cmd.SetContext(a.identified(cmd))
+			ctx, err := a.identified(cmd)
+			cmd.SetContext(ctx)
+			return err
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.JSON {
@@ -191,8 +195,10 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 	f := root.PersistentFlags()
 	f.StringVar(&a.Store, "store", "", "where threads are stored: "+a.storesInWords()+" (default $WEFT_STORE, or a file of the user)")
 	f.StringVar(&a.grants.blobs, "blobs", "", "where large values are: store, beside the threads, or folder:DIR (default nowhere)")
+	f.BoolVar(&a.grants.hashes, "hashes", false, "let the checkpoints of new threads carry the hash of the one before; see verify")
 	f.BoolVar(&a.JSON, "json", a.JSON, "print JSON, errors too")
 	f.StringVar(&a.by, "by", "", "who decides, for the record of the thread: a claim, no proof (default the user's login name)")
+	f.StringVar(&a.sign, "sign", "", "a FILE with a private key, Ed25519 in PEM, that signs decisions; see verify")
 	f.BoolVar(&a.Raw, "raw", a.Raw, "do not escape control characters in text that goes to a file or a pipe")
 	f.StringVar(&a.grants.config, "config", "", "a FILE with models and tools for workflows (default "+workflow.ConfigName+" beside the workflow, or above it in the repository)")
 	f.StringArrayVar(&a.grants.hosts, "allow-host", nil, "HOST or HOST:PORT that may get a key of the environment although a file names it; repeatable")
@@ -211,7 +217,7 @@ func (a *app) verbs() []*cobra.Command {
 		run, resume, inbox, chat,
 		serving, dev, worker, a.wakeVerb(), a.mcpVerb(), a.runsVerb(), a.usageVerb(),
 		a.threadsVerb(), a.sessionsVerb(), onThreads(a.historyVerb()), onThreads(a.stateVerb()), onThreads(a.diffVerb()), onThreads(a.forkVerb()), onThreads(a.pinVerb()), onThreads(a.unpinVerb()), onThreads(a.replayVerb()),
-		onThreads(a.exportVerb()), a.importVerb(), onThreads(a.pruneVerb()), onThreads(a.deleteVerb()), a.blobsVerb(), a.reindexVerb(),
+		onThreads(a.exportVerb()), a.importVerb(), onThreads(a.pruneVerb()), onThreads(a.deleteVerb()), onThreads(a.verifyVerb()), a.blobsVerb(), a.reindexVerb(),
 		a.newVerb(), a.validateVerb(), a.checkVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),
 	}
 }

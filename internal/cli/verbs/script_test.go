@@ -16,9 +16,9 @@ import (
 //   - A line "$ weft …" is a command. Its stdout follows, then its stderr with "! " before each
 //     line, then "[N]" if the exit code is not 0.
 //   - In the output the program is weft, the folder of the test is DIR, and times are TIME. The ids
-//     of questions, tasks and unnamed threads are ID, SHORT-ID, TASK and UUID.
-//   - In a command, ID is the last printed id and NAMESPACE the last printed namespace of a
-//     subgraph. The text after " > " is a file for stdout.
+//     of questions, tasks and unnamed threads are ID, SHORT-ID, TASK and UUID, and hashes are HASH.
+//   - In a command, ID is the last printed id, HASH the last printed hash, and NAMESPACE the last
+//     printed namespace of a subgraph. The text after " > " is a file for stdout.
 //   - A line "% keep" stores a thread and sessions as an application does: see keep. A line
 //     "% accept" stores runs as a server does: see accept.
 //   - The output of version is left out. A line that begins with "#: " is a remark.
@@ -79,15 +79,18 @@ func (p place) unpack(archive string) {
 func (p place) play(script string) string {
 	p.Helper()
 	var b strings.Builder
-	last, namespace := "", ""
+	last, namespace, hash := "", "", ""
 	for line := range strings.Lines(script) {
 		command, ok := strings.CutPrefix(line, "$ weft")
 		switch {
 		case ok:
 			b.WriteString(line)
-			e := p.redirected(strings.ReplaceAll(inCommand.ReplaceAllString(command, last), "NAMESPACE", namespace))
+			e := p.redirected(strings.ReplaceAll(strings.ReplaceAll(inCommand.ReplaceAllString(command, last), "NAMESPACE", namespace), "HASH", hash))
 			if found := someNamespace.FindString(e.stdout + e.stderr); found != "" {
 				namespace = found
+			}
+			if found := someHash.FindString(e.stdout); found != "" {
+				hash = found
 			}
 			if found := someID.FindStringSubmatch(e.stdout); found != nil {
 				last = found[1]
@@ -121,6 +124,7 @@ func (p place) redirected(command string) ended {
 var (
 	inCommand = regexp.MustCompile(`\bID\b`)
 	someID    = regexp.MustCompile(`(?m)(?:^|\b)([0-9a-f]{8}(?:[0-9a-f]{8}\b|  ))`)
+	someHash  = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
 	// someNamespace is that of a subgraph which is called once.
 	someNamespace = regexp.MustCompile(`\b\w+:[0-9a-f]{32}(?:\|\w+:[0-9a-f]{32})*`)
 
@@ -135,6 +139,7 @@ var (
 		{regexp.MustCompile(`[\d.]+(TIME|ms)`), "TIME"},
 		{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT[0-9:]+\.\d+Z`), "TIME"},
 		{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "UUID"},
+		{someHash, "HASH"},
 		{regexp.MustCompile(`\b[0-9a-f]{32}\b`), "TASK"},
 		{regexp.MustCompile(`\b[0-9a-f]{16}\b`), "ID"},
 		{regexp.MustCompile(`AGE +EXPIRES`), "AGE  EXPIRES"},

@@ -33,7 +33,8 @@ func (a *app) open(ctx context.Context) (checkpoint.Store, error) {
 	}
 	store, err := opener(ctx, address)
 	if err == nil {
-		return a.withBlobs(ctx, store)
+		store, err = a.withBlobs(ctx, store)
+		return a.withHashes(store), err
 	}
 	if _, bad := url.Parse(address); bad != nil && strings.Contains(address, "://") { // its error could contain the password
 		return nil, reports.Usage("write signs of a name or password that mean something in a URL as %XX", "the store %q is not a URL", reports.WithoutPassword(address))
