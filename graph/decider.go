@@ -3,6 +3,8 @@ package graph
 import (
 	"bytes"
 	"cmp"
+	"crypto/ed25519"
+	"encoding/json"
 	"log/slog"
 	"slices"
 	"strings"
@@ -60,6 +62,23 @@ func (m decider) change(namespace, as string, schema *state.Schema, views ...sta
 		}
 	}
 	return d
+}
+
+// encode returns a decision as it is stored, signed if there is a key.
+func (m decider) encode(d DecisionRecord) (json.RawMessage, error) {
+	if m.signer.key == nil {
+		return json.Marshal(d)
+	}
+	d.Signature = &Signature{Commit: m.chain.Link(), Key: m.signer.key.Public().(ed25519.PublicKey)}
+	if rec := m.chain.Record; rec != nil {
+		d.Signature.Origin = rec.Origin
+	}
+	data, err := d.signed()
+	if err != nil {
+		return nil, err
+	}
+	d.Signature.Value = ed25519.Sign(m.signer.key, data)
+	return json.Marshal(d)
 }
 
 // answer gives each answer to an open question its decision, and returns the entries that store

@@ -71,6 +71,14 @@ func (d *DecisionRecord) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// signed returns what the signature of a decision signs.
+func (d DecisionRecord) signed() ([]byte, error) {
+	s := *d.Signature
+	s.Value, d.Signature, d.Prev = nil, &s, ""
+	data, err := json.Marshal(d)
+	return append([]byte("weft decision\n"), data...), err
+}
+
 // hide removes the answer.
 func (d *DecisionRecord) hide() {
 	d.Value, d.Args = nil, nil

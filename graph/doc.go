@@ -124,7 +124,7 @@
 //     pending.go observation.go.
 //  6. The terms that all of the others use: request.go node.go command.go plan.go now.go
 //     config.go observer.go limit.go status.go answer.go program.go policy.go decisionrecord.go
-//     signature.go decision.go caller.go mode.go drain.go failure.go timeout.go errors.go
+//     decision.go caller.go signature.go mode.go drain.go failure.go timeout.go errors.go
 //     memorycache.go storednames.go place.go timer.go.
 //
 // # Laws

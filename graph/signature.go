@@ -3,7 +3,6 @@ package graph
 import (
 	"context"
 	"crypto/ed25519"
-	"encoding/json"
 	"fmt"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -47,29 +46,4 @@ func (s signer) check() error {
 		return fmt.Errorf("%w (got %d)", ErrSigner, len(s.key))
 	}
 	return nil
-}
-
-// encode returns a decision as it is stored, signed if there is a key.
-func (m decider) encode(d DecisionRecord) (json.RawMessage, error) {
-	if m.signer.key == nil {
-		return json.Marshal(d)
-	}
-	d.Signature = &Signature{Commit: m.chain.Link(), Key: m.signer.key.Public().(ed25519.PublicKey)}
-	if rec := m.chain.Record; rec != nil {
-		d.Signature.Origin = rec.Origin
-	}
-	data, err := d.signed()
-	if err != nil {
-		return nil, err
-	}
-	d.Signature.Value = ed25519.Sign(m.signer.key, data)
-	return json.Marshal(d)
-}
-
-// signed returns what the signature of a decision signs.
-func (d DecisionRecord) signed() ([]byte, error) {
-	s := *d.Signature
-	s.Value, d.Signature, d.Prev = nil, &s, ""
-	data, err := json.Marshal(d)
-	return append([]byte("weft decision\n"), data...), err
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server"
 )
 
@@ -20,6 +22,8 @@ type Config struct {
 	// Guard refuses requests before the server sees them.
 	Guard Guard
 	Log   *slog.Logger
+	// Signer signs the decisions that the process writes; nil for none.
+	Signer ed25519.PrivateKey
 	// Ready is called when the process works, with its URL; "" if it does not listen.
 	Ready func(url string)
 }
@@ -43,7 +47,11 @@ func Run(ctx context.Context, stop <-chan struct{}, c Config) error {
 		}
 		url = "http://" + listener.Addr().String()
 	}
-	working, endWork := context.WithCancel(context.Background())
+	base := context.Background()
+	if c.Signer != nil {
+		base = graph.WithSigner(base, c.Signer)
+	}
+	working, endWork := context.WithCancel(base)
 	defer endWork()
 	c.Workers.Abort = ctx.Done()
 	worked := make(chan struct{})
@@ -51,7 +59,7 @@ func Run(ctx context.Context, stop <-chan struct{}, c Config) error {
 		defer close(worked)
 		c.Server.Work(working, c.Workers)
 	}()
-	requests, endRequests := context.WithCancel(context.Background())
+	requests, endRequests := context.WithCancel(base)
 	defer endRequests()
 	h := &http.Server{
 		Handler: c.Guard.Wrap(c.Server), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,

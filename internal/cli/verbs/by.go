@@ -30,11 +30,11 @@ func (a *app) identified(cmd *cobra.Command) (context.Context, error) {
 	if a.sign == "" {
 		return ctx, nil
 	}
-	key, err := readPrivateKey(a.sign)
-	if err != nil {
+	var err error
+	if a.signer, err = readPrivateKey(a.sign); err != nil {
 		return ctx, err
 	}
-	return graph.WithSigner(ctx, key), nil
+	return graph.WithSigner(ctx, a.signer), nil
 }
 
 // login returns the name of the user from the system, or else from the environment. It is "" if

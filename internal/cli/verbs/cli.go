@@ -3,6 +3,7 @@ package verbs
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"io"
 	"os"
@@ -116,7 +117,8 @@ type app struct {
 	config    Config
 	by        string // --by, or ""
 	sign      string // --sign, or ""
-	strict    bool   // warnings are errors
+	signer    ed25519.PrivateKey
+	strict    bool // warnings are errors
 	grants    grants
 	runner    Engine // of --engine; nil until it is used
 	started   bool   // a command has begun; before that every error is a usage error

@@ -313,6 +313,7 @@ func (a *app) openServer(ctx context.Context, f serveFlags, args []string, store
 
 // runServer runs a process until a signal, or until beside calls stop. beside runs with it.
 func (a *app) runServer(ctx context.Context, c serve.Config, beside func(ctx context.Context, stop func())) error {
+	c.Signer = a.signer
 	stopped := make(chan struct{})
 	stop := sync.OnceFunc(func() { close(stopped) })
 	defer a.signals.OnFirst(func() {
