@@ -157,19 +157,6 @@ func (c *Chain) loadHead(ctx context.Context, seq uint64) (Snapshot, error) {
 	return Snapshot{}, fmt.Errorf("%w: thread %q, namespace %q, commit %d", ErrNotFound, c.key.Thread, c.key.Namespace, seq)
 }
 
-// keepDecisions reads the decisions of the head, for a chain that continues from an older commit.
-func (c *Chain) keepDecisions(head Snapshot, rec *Record) (err error) {
-	c.log = readDecisions(head, rec)
-	if f := &c.log.field; !c.codec.tags() {
-		f.Tag = ""
-	} else if f.Tag, err = tagOf(c.key, c.log.pieces); err != nil {
-		return damaged(head, decisionField, err)
-	}
-	beside, err := ReadPending(head)
-	c.log.fresh = decided(beside)
-	return err
-}
-
 func newChain(store Store, key Key, schema *state.Schema) *Chain {
 	n := len(schema.Fields())
 	c := &Chain{

@@ -41,6 +41,19 @@ func readDecisions(s Snapshot, rec *Record) (l decisionLog) {
 	return l
 }
 
+// keepDecisions reads the decisions of the head, for a chain that continues from an older commit.
+func (c *Chain) keepDecisions(head Snapshot, rec *Record) (err error) {
+	c.log = readDecisions(head, rec)
+	if f := &c.log.field; !c.codec.tags() {
+		f.Tag = ""
+	} else if f.Tag, err = tagOf(c.key, c.log.pieces); err != nil {
+		return damaged(head, decisionField, err)
+	}
+	beside, err := ReadPending(head)
+	c.log.fresh = decided(beside)
+	return err
+}
+
 // Decisions returns the decisions of a thread up to a commit of its root, oldest first, including
 // the pending ones. snap came from Store.Load.
 func Decisions(snap Snapshot) ([]json.RawMessage, error) {

@@ -15,7 +15,7 @@ import (
 //     SHA-256 of the record's JSON in hex. For the first commit it is the hash of nothing.
 //   - Each field has its Tag, a digest of all pieces of the value, see binding.go.
 //
-// So the hash of the newest record stands for the whole history. The hash does not depend on the
+// So the hash of the newest record covers the whole history. The hash does not depend on the
 // store, the compression, the encryption or the name of the thread: a copy and an imported thread
 // have the same.
 //

@@ -190,7 +190,7 @@ func TestVerify_FindsWhatWasLeftOutOrMoved(t *testing.T) {
 			}
 			v := verify(t, store, "t")
 			if len(v.Changed) != 1 || !strings.Contains(v.Changed[0].String(), c.want) {
-				t.Errorf("got %v, want one that says %q", v.Changed, c.want)
+				t.Errorf("got %v, want one with %q", v.Changed, c.want)
 			}
 		})
 	}

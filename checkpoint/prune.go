@@ -55,8 +55,8 @@ func Prune(ctx context.Context, store Store, thread string, keep Keep) error {
 	return err
 }
 
-// hasHistory reports whether the commits of a namespace are a history. Those of other namespaces are
-// queued inputs and similar data.
+// hasHistory reports whether the commits of a namespace are a history. Those of others are queued
+// inputs and similar data.
 func hasHistory(namespace string) bool { return !strings.HasPrefix(namespace, "+") }
 
 // dropAtOnce is how many commits and blobs one Drop removes, approximately.

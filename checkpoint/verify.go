@@ -139,7 +139,7 @@ func (v *Verified) chain(ctx context.Context, store Store, k Key) error {
 	return v.found(cmp.Or(err, damage))
 }
 
-// found adds what was changed. It returns err if it says something else.
+// found adds what was changed. It returns any other error.
 func (v *Verified) found(err error) error {
 	var c *CorruptError
 	if !errors.As(err, &c) {

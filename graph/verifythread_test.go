@@ -134,8 +134,8 @@ type commitLine struct {
 	Beside []any `json:"beside,omitempty"`
 }
 
-// forgeWhole changes texts of a thread and makes all hashes anew, as somebody does who knows this
-// package and has no key.
+// forgeWhole changes texts of a thread and makes all hashes anew, as an attacker does who knows
+// this package and has no key.
 func forgeWhole(t *testing.T, store checkpoint.Store, change *strings.Replacer) checkpoint.Store {
 	t.Helper()
 	var file, forged bytes.Buffer

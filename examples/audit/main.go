@@ -1,11 +1,11 @@
-// Audit stores a payment that a person approves, and finds out that somebody changed the amount
+// Audit stores a payment that a person approves, and finds out that the amount was changed
 // afterwards.
 //
 //	go run ./examples/audit
 //
-// The commits of the thread carry hashes, and the decision is signed. The program then plays
-// somebody who may write into the store: an exported thread is changed, given new checksums, and
-// put in the place of the first one.
+// The commits of the thread carry hashes, and the decision is signed. The program then does
+// what an attacker who can write into the store does: it changes an exported thread, gives it new
+// checksums, and puts it in the place of the first one.
 package main
 
 import (
@@ -70,7 +70,7 @@ func pay(ctx context.Context, store checkpoint.Store, thread string, key ed25519
 	return err
 }
 
-// forge replaces a text in the values of a thread, as somebody does who can write into the store.
+// forge replaces a text in the values of a thread, as an attacker does who can write the store.
 func forge(ctx context.Context, store checkpoint.Store, thread, old, new string) error {
 	var file, forged bytes.Buffer
 	if err := checkpoint.Export(ctx, store, thread, &file); err != nil {
