@@ -265,3 +265,29 @@ func TestWithHashes_CostsNothingWithout(t *testing.T) {
 		t.Errorf("the record of a plain store has a hash or a tag: %s", lines[1])
 	}
 }
+
+// What the store has lost is not a change: the commit after it is recorded as one that goes on.
+func TestVerify_ReportsWhatTheStoreLost(t *testing.T) {
+	store := new(checkpoint.Memory)
+	w := open[notes](t, checkpoint.WithHashes(store))
+	step(w, func(s *notes) { s.Title.Set("stored") })
+	all := make([]bool, len(w.view.Channels))
+	for i := range all {
+		all[i] = true
+	}
+	lost, err := w.chain.Prepare("lost", &checkpoint.Record{Graph: "g", Source: checkpoint.Step}, w.view, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.chain.Advance(lost)
+	w.chain.GoBack(1)
+	rec := &checkpoint.Record{Graph: "g", Source: checkpoint.Step, Recovered: true}
+	if err := w.chain.Commit(ctx, "recovered", rec, w.view, all); err != nil {
+		t.Fatal(err)
+	}
+	step(w, func(s *notes) { s.Title.Set("goes on") })
+	v := verify(t, store, "t")
+	if c := v.Chains[0]; len(v.Changed) > 0 || !slices.Equal(c.Lost, []uint64{2}) || c.Hashed != 3 {
+		t.Errorf("got %+v, want that the store lost what was before commit 2", *v)
+	}
+}
