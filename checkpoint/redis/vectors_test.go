@@ -91,17 +91,55 @@ func TestVectors_OnACluster(t *testing.T) {
 	})
 }
 
-// A server without vector sets has no index of vectors, and an Index works without.
+// A server without vector sets has no index of vectors, and an Index works without. If the server
+// of this machine has them, it is made to deny it.
 func TestVectors_OfAServerWithoutVectorSets(t *testing.T) {
-	v, err := open(t).Vectors(t.Context(), redis.VectorConfig{Dims: memorytest.Letters})
+	store := func(t testing.TB) (*redis.Store, *goredis.Client, string) {
+		srv, prefix := common(t)
+		client := srv.client(t)
+		if known := srv.do(t, "command", "info", "vadd").([]any); known[0] != nil {
+			client.AddHook(withoutCommands{})
+		}
+		return storeOf(t, client, redis.Config{Prefix: prefix, RetryFor: time.Minute}), client, prefix
+	}
+	s, _, _ := store(t)
+	v, err := s.Vectors(t.Context(), redis.VectorConfig{Dims: memorytest.Letters})
 	if !errors.Is(err, memory.ErrNoVectors) || !strings.Contains(err.Error(), "no vector sets") || v != nil {
 		t.Fatalf("rule: a server without vector sets has no index of vectors\n got: %v, %v\nwant: ErrNoVectors", v, err)
 	}
 	memorytest.RunIndex(t, func(t testing.TB) (memory.Store, memory.Vectors) {
-		s, prefix := common(t)
-		c := s.client(t)
-		return clocked{storeOf(t, c, redis.Config{Prefix: prefix, RetryFor: time.Minute}).Memory(), t, c, prefix}, v
+		s, client, prefix := store(t)
+		return clocked{s.Memory(), t, client, prefix}, v
 	})
+}
+
+// withoutCommands is a hook by which a server knows none of the commands that it is asked about.
+type withoutCommands struct{}
+
+func (withoutCommands) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+func (withoutCommands) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		err := next(ctx, cmd)
+		deny(cmd)
+		return err
+	}
+}
+
+func (withoutCommands) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []goredis.Cmder) error {
+		err := next(ctx, cmds)
+		for _, cmd := range cmds {
+			deny(cmd)
+		}
+		return err
+	}
+}
+
+func deny(cmd goredis.Cmder) {
+	if c, ok := cmd.(*goredis.Cmd); ok && cmd.Name() == "command" {
+		c.SetVal(make([]any, len(c.Args())-2))
+	}
 }
 
 // vectorNames demands that the vectors of a name have one length.
