@@ -116,6 +116,23 @@ func TaskID(ctx context.Context) string {
 	return t.id()
 }
 
+// Place is where a task runs: its node, in a superstep of its graph.
+type Place struct {
+	Node  string
+	Step  int // of the graph of the node
+	Index int // among the Sends of the step; -1 for a task that an edge has started
+}
+
+// Places returns the places of the tasks that ctx belongs to: that of the outermost graph first,
+// then those of its subgraphs, and the running task last. It is nil outside a node.
+func Places(ctx context.Context) (all []Place) {
+	for t := taskOf(ctx); t != nil; t = t.around() {
+		all = append(all, Place{t.node.name, t.step, t.index})
+	}
+	slices.Reverse(all)
+	return all
+}
+
 // ExecutionID returns the id of what runs here: in a function that was given to [Once],
 // [Call] or [Go] an id of its own, else that of the task. Like [TaskID] it is the same in
 // every attempt and after every crash, and on a branch of the thread: give it to the outside

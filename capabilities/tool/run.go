@@ -112,7 +112,14 @@ func (s *Set) Try(ctx context.Context, c message.Call, id string, l Limits) (mes
 	}
 	t, _ := s.find(c.Name)
 	inner, end := graph.Observe(ctx, graph.Activity{Kind: graph.ToolActivity, Name: c.Name, Call: c.ID})
-	out, err := call(inner, t.Tool, Input{ID: id, Arguments: args}, l)
+	in := Input{ID: id, Arguments: args}
+	do := func(ctx context.Context) (Output, error) { return call(ctx, t.Tool, in, l) }
+	var out Output
+	if s.around != nil {
+		out, err = s.around(inner, info, in, do)
+	} else {
+		out, err = do(inner)
+	}
 	if errors.Is(err, graph.ErrInterrupted) {
 		end(graph.Outcome{})
 	} else {

@@ -26,6 +26,7 @@ type Set struct {
 	order   []string
 	sources []*loaded
 	enabled func(ctx context.Context, name string) (bool, error)
+	around  func(ctx context.Context, info Info, in Input, call func(context.Context) (Output, error)) (Output, error)
 }
 
 // checked is a tool with its schemas.
@@ -66,7 +67,7 @@ func (s *Set) With(tools ...Tool) (*Set, error) {
 	}
 	more, err := NewSet(append(all, tools...)...)
 	more.sources = s.sources
-	more.enabled = s.enabled
+	more.enabled, more.around = s.enabled, s.around
 	return more, err
 }
 
@@ -111,7 +112,17 @@ func resolve(schema json.RawMessage) (*jsonschema.Resolved, error) {
 // Enable returns a set of the same tools. A tool may be used only if ask returns true at the time
 // of the call. An error of ask counts as false.
 func (s *Set) Enable(ask func(ctx context.Context, name string) (bool, error)) *Set {
-	return &Set{tools: s.tools, order: s.order, sources: s.sources, enabled: ask}
+	own := *s
+	own.enabled = ask
+	return &own
+}
+
+// Around returns a set of the same tools. A function runs each of their calls: call calls the tool
+// within its limits.
+func (s *Set) Around(run func(ctx context.Context, info Info, in Input, call func(context.Context) (Output, error)) (Output, error)) *Set {
+	own := *s
+	own.around = run
+	return &own
 }
 
 // Only returns a set of the same tools, of which only those with these names may be used, and only
