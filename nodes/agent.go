@@ -106,6 +106,9 @@ func noTool(set *tool.Set, name string) error {
 	return &refusal{fmt.Sprintf("there is no tool %q; known are %s", name, strings.Join(set.Names(), ", "))}
 }
 
+// Recordable is true: it calls models and tools.
+func (a *Agent) Recordable() bool { return true }
+
 // Run is never called: an Agent is a graph.
 func (a *Agent) Run(context.Context, workflow.Env) (any, error) {
 	return nil, errors.New("nodes: an agent runs as a graph")

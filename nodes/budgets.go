@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftrun/weft/capabilities/budget"
 	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/capabilities/recording"
 	"github.com/weftrun/weft/graph/workflow"
 )
 
@@ -170,8 +171,9 @@ func (p *PriceEntry) Open(string, workflow.Env) (any, error) {
 // CheckEnv finds nothing missing.
 func (p *PriceEntry) CheckEnv(workflow.Env) error { return nil }
 
-// limited returns a model within the budgets of the file.
+// limited returns a model within the budgets of the file, whose calls a test can record.
 func (p Program) limited(name string, m model.Model) (model.Model, error) {
+	m = recording.Model(name, m)
 	names := p.declared.Names(budgetsName)
 	if len(names) == 0 {
 		return m, nil

@@ -77,6 +77,9 @@ func (p *Prompt) Check(given func(string) bool) error {
 	return err
 }
 
+// Recordable is true: it calls models and tools.
+func (p *Prompt) Recordable() bool { return true }
+
 // Run asks the model.
 func (p *Prompt) Run(ctx context.Context, env workflow.Env) (any, error) {
 	m, err := p.program.model(p.Model)

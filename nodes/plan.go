@@ -102,6 +102,9 @@ func checkCapability(c turn.Config, name string) error {
 	return &refusal{fmt.Sprintf("there is no capability %q; the agent has %s", name, strings.Join(names, ", "))}
 }
 
+// Recordable reports whether a model plans: what an agent of the program calls is not known.
+func (p *Plan) Recordable() bool { return p.withModel() }
+
 // Run is never called: a Plan is a graph.
 func (p *Plan) Run(context.Context, workflow.Env) (any, error) {
 	return nil, errors.New("nodes: a plan runs as a graph")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/capabilities/recording"
 	"github.com/weftrun/weft/capabilities/tool"
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/nodes/turn"
@@ -137,7 +138,7 @@ func (p Program) allModels() (map[string]model.Model, error) {
 	return models, nil
 }
 
-// tools returns the tools of the program and of the file.
+// tools returns the tools of the program and of the file, whose calls a test can record.
 func (p Program) tools() (*tool.Set, error) {
 	var all []tool.Tool
 	var sources []tool.Source
@@ -153,16 +154,16 @@ func (p Program) tools() (*tool.Set, error) {
 		}
 		switch v := v.(type) {
 		case tool.Source:
-			sources = append(sources, v)
+			sources = append(sources, recording.Source(v))
 		case tool.Tool:
 			all = append(all, v)
 		}
 	}
 	set, err := p.Tools.With(all...)
-	if err != nil || len(sources) == 0 {
-		return set, err
+	if err == nil && len(sources) > 0 {
+		set = set.WithSources(sources...)
 	}
-	return set.WithSources(sources...), nil
+	return recording.Tools(set), err
 }
 
 // pick returns the value that a file names; without a name, the only one.

@@ -81,6 +81,9 @@ func (t *Tool) Check(given func(string) bool) error {
 	return err
 }
 
+// Recordable is true: it calls models and tools.
+func (t *Tool) Recordable() bool { return true }
+
 // Run calls the tool.
 func (t *Tool) Run(ctx context.Context, _ workflow.Env) (any, error) {
 	args := t.Args
@@ -119,4 +122,7 @@ func (t *Tool) Run(ctx context.Context, _ workflow.Env) (any, error) {
 	return res, nil
 }
 
-var _ workflow.Checker = (*Tool)(nil)
+var (
+	_ workflow.Checker    = (*Tool)(nil)
+	_ workflow.Recordable = (*Tool)(nil)
+)

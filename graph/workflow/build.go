@@ -28,6 +28,13 @@ type making struct {
 	test   bool             // a test of the file runs
 	mocks  map[string]*mock // by node of the outermost file; nil but in tests
 	seen   *trace           // of the outermost file; nil but in tests
+	taping
+}
+
+// taping is how a test calls models and tools.
+type taping struct {
+	recorded bool // they are recorded or replayed
+	records  bool // they are recorded
 }
 
 // children are the graphs of sub-workflows that were compiled so far, each once. It

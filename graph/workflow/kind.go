@@ -62,6 +62,13 @@ type Asker interface {
 	Asks(given func(name string) bool) bool
 }
 
+// Recordable is a Runner of a kind that is Outside, of which a test of a file can record what it
+// does there: calls of models and tools of package recording. Its parameters are those that a
+// Checker has.
+type Recordable interface {
+	Recordable() bool
+}
+
 // Env is what a node may touch of the machine.
 type Env struct {
 	// Root is the folder that everything the node reads is below.

@@ -14,7 +14,7 @@ func (b *builder) mocked(n *node) *node {
 		return n
 	}
 	own := *n
-	if own.Retry.Attempts > 1 {
+	if own.Retry.Attempts > 1 && !b.records {
 		own.Retry.Initial, own.Retry.Max, own.Retry.Jitter = 1, 1, 0
 	}
 	own.Limit = ""
@@ -24,11 +24,30 @@ func (b *builder) mocked(n *node) *node {
 		own.work = &mockWork{mock: m, src: b.src}
 	case kw != nil && kw.kind.Waits && !kw.asks():
 		own.work = &mockWork{mock: new(mock), src: b.src}
-	case kw != nil && kw.kind.Outside:
-		own.work = &mockWork{src: b.src, mock: &mock{err: &mockError{
-			message: fmt.Sprintf("node %s reaches outside of the process; give it a mock", n.name)}}}
+	case kw != nil && kw.kind.Outside && !(b.recorded && kw.recordable()):
+		own.work = &mockWork{src: b.src, mock: &mock{err: &mockError{message: b.unmocked(n, kw)}}}
 	}
 	return &own
+}
+
+// unmocked returns why a node does not run in a test.
+func (b *builder) unmocked(n *node, kw *kindWork) string {
+	what := "give it a mock"
+	if kw.recordable() {
+		what += ", or record the test: weft test --record"
+	}
+	return fmt.Sprintf("node %s reaches outside of the process; %s", n.name, what)
+}
+
+// recordable reports whether a test can record what the node does outside of the process.
+func (w *kindWork) recordable() bool {
+	r := w.kind.New()
+	own, ok := r.(Recordable)
+	if !ok {
+		return false
+	}
+	w.args.constants(paramsIn(r))
+	return own.Recordable()
 }
 
 // asks reports whether the node asks instead of waiting.

@@ -18,6 +18,12 @@ import (
 type TestOptions struct {
 	// Match chooses tests by their name; nil means all.
 	Match func(name string) bool
+	// Record runs the tests with the real models and tools, and writes their calls to a file for
+	// each test: see [Workflow.Recording]. A call that is in the file already is not made again,
+	// unless Fresh is set. Files of tests that are gone are removed if Match is nil.
+	Record, Fresh bool
+	// Timeout limits each test while it records; 0 is no limit.
+	Timeout time.Duration
 }
 
 // TestReport is what the tests of a file have shown.
@@ -45,6 +51,8 @@ type TestResult struct {
 	Output   Values        `json:"output"` // of the file, or of the state so far
 	Err      error         `json:"-"`      // why the run failed
 	Elapsed  time.Duration `json:"elapsed"`
+	// Recording is what the test did with its recording; nil for a test without one.
+	Recording *TestRecording `json:"recording,omitempty"`
 }
 
 // Passed reports whether all was as expected.
@@ -75,9 +83,9 @@ type EdgeCoverage struct {
 }
 
 // RunTests runs the tests of the file, each with a store of its own in memory. Nodes that
-// reach outside of the process must be mocked; waits and the pauses before retries take no
-// time, and the environment is that of the test. The error is that of ctx, or of a graph that
-// does not compile.
+// reach outside of the process must be mocked, or their calls of models and tools recorded; waits
+// and the pauses before retries take no time, and the environment is that of the test. The error is
+// that of ctx, of a graph that does not compile, or of a recording that cannot be removed.
 func (w *Workflow) RunTests(ctx context.Context, o TestOptions) (TestReport, error) {
 	report := TestReport{Tests: []TestResult{}}
 	all := newTrace()
@@ -85,13 +93,16 @@ func (w *Workflow) RunTests(ctx context.Context, o TestOptions) (TestReport, err
 		if o.Match != nil && !o.Match(t.name) {
 			continue
 		}
-		res, err := w.runTest(ctx, t, all)
+		res, err := w.runTest(ctx, t, all, o)
 		if err != nil {
 			return report, err
 		}
 		report.Tests = append(report.Tests, res)
 	}
 	report.Coverage = w.coverage(all)
+	if o.Record && o.Match == nil {
+		return report, w.removeRecordings()
+	}
 	return report, nil
 }
 
@@ -115,7 +126,7 @@ type testRun struct {
 	seen *trace
 }
 
-func (w *Workflow) runTest(ctx context.Context, t *test, seen *trace) (TestResult, error) {
+func (w *Workflow) runTest(ctx context.Context, t *test, seen *trace, o TestOptions) (TestResult, error) {
 	own := *w
 	lookup := t.lookup()
 	own.vault = w.vault.with(lookup)
@@ -126,22 +137,42 @@ func (w *Workflow) runTest(ctx context.Context, t *test, seen *trace) (TestResul
 	for _, m := range t.mocks {
 		mocks[m.name] = m
 	}
-	var err error
+	tape, err := w.openRecording(t, o)
+	if err != nil {
+		r.out.fail(t.at, "WF905", "%v", err)
+		r.res.Status = graph.Failed
+		r.end(err)
+		return r.res, nil
+	}
 	cfg := graph.Config{Store: new(checkpoint.Memory), Cache: new(graph.MemoryCache)}
-	if r.Graph, err = own.compile(cfg, making{graphs: children{}, test: true, mocks: mocks, seen: seen}); err != nil {
+	if r.Graph, err = own.compile(cfg, making{graphs: children{}, test: true, mocks: mocks, seen: seen, taping: taping{tape != nil, o.Record}}); err != nil {
 		return r.res, err
 	}
 	began := time.Now()
-	r.run(context.WithValue(ctx, lookupKey{}, lookup))
+	running := tape.context(context.WithValue(ctx, lookupKey{}, lookup))
+	if o.Record && o.Timeout > 0 {
+		var cancel context.CancelFunc
+		running, cancel = context.WithTimeout(running, o.Timeout)
+		defer cancel()
+	}
+	r.run(running)
 	r.res.Elapsed = time.Since(began)
 	if ctx.Err() != nil {
 		return r.res, context.Cause(ctx)
 	}
-	r.judge()
+	if r.closeRecording(tape, o) {
+		r.judge()
+	}
+	r.end(r.res.Err)
+	return r.res, nil
+}
+
+// end takes the failures, and the error of the run.
+func (r *testRun) end(err error) {
+	r.res.Err = err
 	if e, ok := r.out.err().(*Error); ok {
 		r.res.Failures = e.Problems
 	}
-	return r.res, nil
 }
 
 type lookupKey struct{}

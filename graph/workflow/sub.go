@@ -101,7 +101,7 @@ func (w *subWork) node(b *builder, n *node) (graph.Node[record.Record], error) {
 func (w *subWork) graph(b *builder) (*graph.Graph[record.Record], error) {
 	cfg := b.cfg
 	cfg.InterruptBefore, cfg.InterruptAfter = nil, nil
-	return w.child.compile(cfg, making{graphs: b.graphs, test: b.test})
+	return w.child.compile(cfg, making{graphs: b.graphs, test: b.test, taping: b.taping})
 }
 
 func (w *subWork) timeout(own time.Duration) time.Duration {

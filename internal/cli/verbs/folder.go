@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/weftrun/weft/capabilities/recording"
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/internal/cli/reports"
 	"github.com/weftrun/weft/internal/cli/terminal"
@@ -65,6 +66,7 @@ func workflowsBelow(dir string) (found []string, others int, err error) {
 			return err
 		case err == nil && (workflowKey.Match(text) || d.Name() == workflow.ConfigName):
 			found = append(found, path)
+		case recording.Is(path):
 		default:
 			others++
 		}

@@ -33,7 +33,7 @@ func (f *recordedFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.judge, "judge", "", "with --recorded, a workflow FILE that judges each output")
 	cmd.Flags().BoolVar(&f.exact, "exact", false, "with --judge, outputs must be as recorded too")
 	cmd.Flags().IntVar(&f.limit, "limit", 100, "with --recorded, at most so many threads")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 5*time.Minute, "with --recorded, the longest time for a thread and its judge")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 5*time.Minute, "the longest time for a thread and its judge with --recorded, or for a test with --record")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "with --recorded, run the nodes again, with all that they do")
 }
 
@@ -45,7 +45,7 @@ func (f *recordedFlags) check(files []string, others bool) error {
 	case !f.on:
 		return nil
 	case others:
-		return reports.Usage("leave them out", "--run and --cover are for the tests in the file")
+		return reports.Usage("leave them out", "--run, --cover and --record are for the tests in the file")
 	case len(files) != 1:
 		return reports.Usage("name one workflow or graph", "--recorded takes one FILE, not %d", len(files))
 	case f.limit <= 0 || f.timeout <= 0:

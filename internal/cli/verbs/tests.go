@@ -20,6 +20,8 @@ type testFlags struct {
 	run, junit string
 	cover      bool
 	match      func(string) bool
+	record     bool
+	fresh      bool
 	recorded   recordedFlags
 }
 
@@ -33,6 +35,11 @@ store in memory: it makes no request, writes no file and does not wait. Test rep
 which nodes and edges the tests reached; --cover lists those that no test reached. The exit code is 1
 if a test fails.
 
+With --record, the tests call the real models and tools, and the calls are stored beside the file, in
+testdata/recordings, without the values of secrets. Later runs replay them without a network or a
+key, and a test fails at the first call that differs. A call that is recorded already is not made
+again; with --fresh all are. A node with a mock is neither called nor recorded.
+
 With --recorded, test runs the last turn of each recorded thread of a workflow again, from its
 recorded input and with its recorded answers, and compares the output with the recorded one. The
 store is not changed, but the nodes do their work again: --yes permits that. With --config the
@@ -40,8 +47,11 @@ turns run with other models. --judge names a workflow that gets the inputs got, 
 thread, those that it declares, and has the output pass, and optionally score and reason.`,
 		Args: a.arguments("FILE", 1, math.MaxInt),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if err := f.recorded.check(files, f.run != "" || f.cover); err != nil {
+			if err := f.recorded.check(files, f.run != "" || f.cover || f.record); err != nil {
 				return err
+			}
+			if f.fresh && !f.record {
+				return reports.Usage("add --record", "--fresh belongs to --record")
 			}
 			if f.recorded.on {
 				return a.testRecorded(cmd.Context(), files[0], f.junit, f.recorded)
@@ -63,6 +73,8 @@ thread, those that it declares, and has the output pass, and optionally score an
 	cmd.Flags().StringVar(&f.run, "run", "", "only tests whose names match this regular expression")
 	cmd.Flags().BoolVar(&f.cover, "cover", false, "list the nodes and ways that no test went through")
 	cmd.Flags().StringVar(&f.junit, "junit", "", "also write the results to this file, as JUnit XML")
+	cmd.Flags().BoolVar(&f.record, "record", false, "call the real models and tools, and store the calls for later runs")
+	cmd.Flags().BoolVar(&f.fresh, "fresh", false, "with --record, make the recorded calls again too")
 	f.recorded.flags(cmd)
 	return cmd
 }
@@ -107,7 +119,7 @@ func (a *app) testFile(ctx context.Context, file string, f testFlags) (reports.T
 	if err != nil {
 		return reports.TestedFile{}, err
 	}
-	report, err := flow.RunTests(ctx, workflow.TestOptions{Match: f.match})
+	report, err := flow.RunTests(ctx, workflow.TestOptions{Match: f.match, Record: f.record, Fresh: f.fresh, Timeout: f.recorded.timeout})
 	return reports.TestedFile{File: file, Report: report}, err
 }
 
@@ -119,11 +131,11 @@ func (a *app) printTests(t reports.TestedFile, f testFlags) error {
 	failed := 0
 	for _, r := range t.Report.Tests {
 		if r.Passed() {
-			fmt.Fprintf(&b, "ok    %s: %s\n", t.File, r.Name)
+			fmt.Fprintf(&b, "ok    %s: %s%s\n", t.File, r.Name, recordingNote(r.Recording))
 			continue
 		}
 		failed++
-		fmt.Fprintf(&b, "FAIL  %s: %s\n", t.File, r.Name)
+		fmt.Fprintf(&b, "FAIL  %s: %s%s\n", t.File, r.Name, recordingNote(r.Recording))
 		for _, p := range r.Failures {
 			b.WriteString(marked("      ", p.Excerpt()))
 		}
@@ -147,6 +159,17 @@ func (a *app) printTests(t reports.TestedFile, f testFlags) error {
 	}
 	_, err := fmt.Fprint(a.Stdout, b.String())
 	return err
+}
+
+// recordingNote describes what a test recorded; "" for one that did not.
+func recordingNote(r *workflow.TestRecording) string {
+	switch {
+	case r == nil || !r.Written:
+		return ""
+	case r.Replayed == 0:
+		return fmt.Sprintf(" (recorded %s)", counted(r.Made, "call"))
+	}
+	return fmt.Sprintf(" (recorded %s, %d as before)", counted(r.Made, "call"), r.Replayed)
 }
 
 // covered describes how many of all ran.
@@ -178,12 +201,14 @@ type testOutcome struct {
 	Error    string            `json:"error,omitempty"`
 	Path     [][]string        `json:"path"`
 	Output   workflow.Values   `json:"output"`
+	// Recording is nil for a test without one.
+	Recording *workflow.TestRecording `json:"recording,omitempty"`
 }
 
 func (a *app) printTestsJSON(t reports.TestedFile) error {
 	all := []testOutcome{}
 	for _, r := range t.Report.Tests {
-		o := testOutcome{Name: r.Name, Line: r.Line, Passed: r.Passed(), Path: r.Path, Output: r.Output}
+		o := testOutcome{Name: r.Name, Line: r.Line, Passed: r.Passed(), Path: r.Path, Output: r.Output, Recording: r.Recording}
 		if len(r.Failures) > 0 {
 			o.Failures = reports.Problems(&workflow.Error{Problems: r.Failures})
 		}

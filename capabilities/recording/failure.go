@@ -1,0 +1,100 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weftrun/weft/capabilities/model"
+)
+
+// errorValue returns an error as it is recorded.
+func errorValue(ctx context.Context, err error) *value {
+	v := &value{kind: object}
+	say := func(name, s string) {
+		if s != "" {
+			v.set(name, &value{kind: text, text: strings.ToValidUTF8(s, "\uFFFD")})
+		}
+	}
+	v.set("text", &value{kind: text, text: strings.ToValidUTF8(err.Error(), "\uFFFD")})
+	if ctx.Err() != nil {
+		v.set("cancelled", &value{text: "true"})
+		return v
+	}
+	var of *model.Error
+	if errors.As(err, &of) {
+		say("kind", string(of.Kind))
+		say("model", of.Model)
+		say("message", of.Message)
+		if of.Status != 0 {
+			v.set("status", &value{text: strconv.Itoa(of.Status)})
+		}
+	}
+	var coded interface{ Code() string }
+	if errors.As(err, &coded) && of == nil {
+		say("code", coded.Code())
+	}
+	var again interface{ Retryable() bool }
+	if errors.As(err, &again) && !again.Retryable() {
+		v.set("final", &value{text: "true"})
+	}
+	return v
+}
+
+// cancelled reports whether the call ended with its context.
+func (c *call) cancelled() bool { return c.err.get("cancelled") != nil }
+
+// failure returns the recorded error.
+func (c *call) failure() (*Failure, error) {
+	var e struct {
+		Text      string
+		Kind      model.Kind
+		Model     string
+		Message   string
+		Status    int
+		Code      string
+		Final     bool
+		Cancelled bool
+	}
+	if c.err.kind != object || c.err.get("text") == nil {
+		return nil, &FileError{Line: c.err.line, Reason: "error must be a mapping with a text"}
+	}
+	if err := into(c.err, &e); err != nil {
+		return nil, err
+	}
+	f := &Failure{Text: e.Text, Again: !e.Final, code: e.Code}
+	if e.Kind != "" {
+		own := &model.Error{Kind: e.Kind, Model: e.Model, Message: e.Message, Status: e.Status}
+		f.cause, f.code = own, own.Code()
+	}
+	return f, nil
+}
+
+// fails returns the recorded error, when it happens.
+func (c *call) fails(ctx context.Context) error {
+	if c.cancelled() {
+		return hang(ctx)
+	}
+	f, err := c.failure()
+	if err != nil {
+		return err
+	}
+	return f
+}
+
+// maxHang is how long a replayed call waits for the end of its context, if it was recorded so.
+const maxHang = time.Minute
+
+// hang waits for the end of ctx.
+func hang(ctx context.Context) error {
+	late := time.NewTimer(maxHang)
+	defer late.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-late.C:
+		return errors.New("recording: the recorded call was cancelled, and this one was not")
+	}
+}

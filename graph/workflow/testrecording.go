@@ -1,0 +1,162 @@
+package workflow
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/weftrun/weft/capabilities/recording"
+	"github.com/weftrun/weft/graph"
+)
+
+// TestRecording is what a test did with its recording.
+type TestRecording struct {
+	File string `json:"file"`
+	recording.Stats
+	// Written is true if the test records and the file has its calls.
+	Written bool `json:"written,omitempty"`
+}
+
+// recordings is the folder of recordings, seen from that of the file.
+const recordings = "testdata/recordings"
+
+// Recording returns the path of the recording of a test, which need not exist: in the folder
+// testdata/recordings/FILE beside the file, where FILE is the name of the file without its ending.
+func (w *Workflow) Recording(test string) string {
+	slug := slugOf(test)
+	alike := func(name string) bool { return name != test && slugOf(name) == slug }
+	if slug == "" || slices.ContainsFunc(w.Tests(), alike) {
+		sum := sha256.Sum256([]byte(test))
+		slug = strings.TrimPrefix(slug+"-"+hex.EncodeToString(sum[:4]), "-")
+	}
+	return filepath.Join(w.recordingFolder(), slug+".yaml")
+}
+
+func (w *Workflow) recordingFolder() string {
+	path := filepath.FromSlash(w.src.path)
+	base := filepath.Base(path)
+	return filepath.Join(filepath.Dir(path), filepath.FromSlash(recordings), strings.TrimSuffix(base, filepath.Ext(base)))
+}
+
+// longestSlug limits the name of a recording, in bytes.
+const longestSlug = 80
+
+// slugOf returns a name of a test as a name of a file: its letters from a to z and digits, in lower
+// case, with a dash for all else.
+func slugOf(name string) string {
+	parts := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	slug := strings.Join(parts, "-")
+	return strings.TrimSuffix(slug[:min(len(slug), longestSlug)], "-")
+}
+
+// openRecording returns the recorder of a test; nil if it has no recording.
+func (w *Workflow) openRecording(t *test, o TestOptions) (*tape, error) {
+	path := w.Recording(t.name)
+	if _, err := os.Stat(path); !o.Record && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	secrets := map[string]string{}
+	w.secretValues(secrets)
+	r, err := recording.Open(path, recording.Options{Record: o.Record, Fresh: o.Fresh, Test: t.name, Secrets: secrets})
+	if err != nil {
+		return nil, err
+	}
+	return &tape{r, path}, nil
+}
+
+// secretValues adds the values of the secrets of the file, and of those that it names. Two secrets
+// of one name have numbers.
+func (w *Workflow) secretValues(all map[string]string) {
+	for _, v := range slices.Concat(w.vault.secrets, w.vault.hidden) {
+		value, err := w.vault.value(v.name)
+		name := v.name
+		for n := 2; err == nil && all[name] != "" && all[name] != value; n++ {
+			name = fmt.Sprintf("%s %d", v.name, n)
+		}
+		if err == nil {
+			all[name] = value
+		}
+	}
+	for _, sub := range w.subs {
+		sub.secretValues(all)
+	}
+}
+
+// tape is the recording of a test under way. A nil tape is none.
+type tape struct {
+	*recording.Recorder
+	path string
+}
+
+func (t *tape) context(ctx context.Context) context.Context {
+	if t == nil {
+		return ctx
+	}
+	return t.Context(ctx)
+}
+
+// closeRecording ends the recording. It returns false if nothing else is to be judged, because a
+// call differs. A recording is not replaced by that of a run that came to another end than the test
+// expects.
+func (r *testRun) closeRecording(t *tape, o TestOptions) bool {
+	if t == nil {
+		return true
+	}
+	if o.Record && r.res.Status != r.t.expect.status {
+		t.Discard()
+		r.out.fail(r.t.expect.at, "WF905", "the run is %s, so it was not recorded", r.res.Status)
+		return true
+	}
+	var failed error
+	if r.res.Status == graph.Failed {
+		failed = r.res.Err
+	}
+	err := t.Close(failed)
+	s := t.Stats()
+	if s.Made+s.Replayed > 0 {
+		r.res.Recording = &TestRecording{File: filepath.ToSlash(t.path), Stats: s, Written: o.Record && err == nil}
+	}
+	if err != nil {
+		r.out.fail(r.t.at, "WF905", "%v", err)
+	}
+	var d *recording.Difference
+	return !errors.As(err, &d)
+}
+
+// removeRecordings removes the recordings of tests that the file does not have.
+func (w *Workflow) removeRecordings() error {
+	folder := w.recordingFolder()
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, name := range w.Tests() {
+		known[filepath.Base(w.Recording(name))] = true
+	}
+	left := len(entries)
+	for _, e := range entries {
+		path := filepath.Join(folder, e.Name())
+		if known[e.Name()] || !e.Type().IsRegular() || !recording.Is(path) {
+			continue
+		}
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+		left--
+	}
+	if left == 0 {
+		return os.Remove(folder)
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package workflow_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/capabilities/recording"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/state/message"
+)
+
+// say is a kind whose nodes ask a model.
+type say struct {
+	Prompt string `json:"prompt"`
+	model  model.Model
+}
+
+func (s *say) Run(ctx context.Context, _ workflow.Env) (any, error) {
+	said, err := model.Generate(ctx, s.model, model.Request{ID: graph.ExecutionID(ctx), Messages: []message.Message{message.User(s.Prompt)}})
+	return said.Message.Text(), err
+}
+
+func (s *say) Recordable() bool { return true }
+
+// speaker is a model for recordings, and counts its calls.
+type speaker struct {
+	calls atomic.Int64
+	reply func(prompt string) model.Answer
+}
+
+func (s *speaker) kinds() map[string]workflow.Kind {
+	m := recording.Model("small", model.ScriptFunc(func(_ context.Context, r model.Request) model.Answer {
+		s.calls.Add(1)
+		return s.reply(r.Messages[0].Text())
+	}))
+	return map[string]workflow.Kind{"say": {New: func() workflow.Runner { return &say{model: m} }, Outside: true}}
+}
+
+// recorded is a workflow on a disk, whose tests are recorded.
+type recorded struct {
+	*testing.T
+	dir string
+	speaker
+}
+
+func newRecorded(t *testing.T, reply func(prompt string) model.Answer) *recorded {
+	return &recorded{T: t, dir: t.TempDir(), speaker: speaker{reply: reply}}
+}
+
+func (r *recorded) path(name string) string { return filepath.Join(r.dir, filepath.FromSlash(name)) }
+
+func (r *recorded) write(name, text string) {
+	r.Helper()
+	path := r.path(name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		r.Fatal(err)
+	}
+}
+
+func (r *recorded) read(name string) string {
+	r.Helper()
+	text, err := os.ReadFile(r.path(name))
+	if err != nil {
+		r.Fatal(err)
+	}
+	return string(text)
+}
+
+// run runs the tests of main.yaml, with this text if it is not empty. It returns the failures.
+func (r *recorded) run(text string, o workflow.TestOptions) string {
+	r.Helper()
+	if text != "" {
+		r.write("main.yaml", text)
+	}
+	all := kinds()
+	for name, k := range r.kinds() {
+		all[name] = k
+	}
+	w, err := workflow.Load(r.path("main.yaml"), workflow.Options{Kinds: all, LookupEnv: func(name string) (string, bool) {
+		return secretValue, name == "SECRET"
+	}})
+	if err != nil {
+		r.Fatal(err)
+	}
+	report, err := w.RunTests(r.Context(), o)
+	if err != nil {
+		r.Fatal(err)
+	}
+	var b strings.Builder
+	for _, t := range report.Tests {
+		for _, p := range t.Failures {
+			fmt.Fprintf(&b, "%s: %s\n", t.Name, strings.ReplaceAll(p.String(), r.dir+string(filepath.Separator), ""))
+		}
+	}
+	return b.String()
+}
+
+// is runs the tests, and compares the failures and the number of calls of the model.
+func (r *recorded) is(text string, o workflow.TestOptions, want string, calls int64) {
+	r.Helper()
+	before := r.calls.Load()
+	got := r.run(text, o)
+	if want == "" && got != "" || !strings.Contains(got, want) {
+		r.Errorf("the tests give\n%swant %s", got, want)
+	}
+	if n := r.calls.Load() - before; n != calls {
+		r.Errorf("the model got %d calls, want %d", n, calls)
+	}
+}
+
+const secretValue = "a-secret-value"
+
+var recordAll = workflow.TestOptions{Record: true}
+
+const twoCalls = `version: 1
+state: {topic: {type: string, required: true}, draft: string, text: string}
+input: [topic]
+nodes:
+  draft: {say: {prompt: "draft ${{ state.topic }}"}, output: {draft: "${{ result }}"}, next: polish}
+  polish: {say: {prompt: "polish ${{ state.draft }}"}, output: {text: "${{ result }}"}, next: END}
+tests:
+  - name: writes
+    input: {topic: tea}
+    expect: {path: [draft, polish], state: {text: "re: polish re: draft tea"}}
+`
+
+func reply(prompt string) model.Answer { return model.Say("re: " + prompt) }
+
+func TestRecording_ReplaysWithoutTheModel(t *testing.T) {
+	r := newRecorded(t, reply)
+	r.is(twoCalls, workflow.TestOptions{}, "give it a mock, or record the test: weft test --record", 0)
+	r.is("", recordAll, "", 2)
+	const file = "testdata/recordings/main/writes.yaml"
+	first := r.read(file)
+	r.is("", workflow.TestOptions{}, "", 0)
+	r.is("", recordAll, "", 0)
+	r.is("", workflow.TestOptions{Record: true, Fresh: true}, "", 2)
+	if again := r.read(file); again != first {
+		t.Errorf("recorded again it is\n%s\nwant\n%s", again, first)
+	}
+}
+
+func TestRecording_NamesTheFirstCallThatDiffers(t *testing.T) {
+	r := newRecorded(t, reply)
+	r.is(twoCalls, recordAll, "", 2)
+	changed := strings.Replace(twoCalls, `"polish ${{`, `"make short ${{`, 1)
+	r.is(changed, workflow.TestOptions{}, `main.yaml:8:11: error[WF905]: recording: node polish: call 1, of the model small, differs from testdata/recordings/main/writes.yaml:11: `+
+		`request.messages[0].content is "make short re: draft tea", recorded "polish re: draft tea"`, 0)
+	missing := strings.Replace(twoCalls, "polish:", "other:", 1)
+	missing = strings.Replace(missing, "next: polish", "next: other", 1)
+	missing = strings.Replace(missing, "[draft, polish]", "[draft, other]", 1)
+	r.is(missing, workflow.TestOptions{}, `recording: node other: call 1, of the model small, is not in testdata/recordings/main/writes.yaml`, 0)
+	left := strings.Replace(twoCalls, "next: polish", "next: END", 1)
+	left = strings.Replace(left, "  polish:", "  # polish:", 1)
+	left = strings.Replace(left, "expect: {path: [draft, polish], state: {text: \"re: polish re: draft tea\"}}", "expect: {path: [draft]}", 1)
+	r.is(left, workflow.TestOptions{}, `recording: node polish: call 1, of the model small, was not made; it is recorded at testdata/recordings/main/writes.yaml:11`, 0)
+	before := r.read("testdata/recordings/main/writes.yaml")
+	r.is(left, recordAll, "", 0) // what is not used any more is removed
+	after := r.read("testdata/recordings/main/writes.yaml")
+	if !strings.HasPrefix(before, after) || strings.Contains(after, "polish") {
+		t.Errorf("recorded again it is\n%s\nwant the first call of\n%s", after, before)
+	}
+	r.is(twoCalls, recordAll, "", 1) // and only what is new is called
+	if again := r.read("testdata/recordings/main/writes.yaml"); again != before {
+		t.Errorf("recorded again it is\n%s\nwant\n%s", again, before)
+	}
+}
