@@ -204,8 +204,8 @@ func callsOf(v *value) (all []answerCall, err error) {
 				return nil, err
 			}
 		}
-		if item.kind != object || c.name == "" {
-			return nil, &FileError{Line: item.line, Reason: "a call must have a name"}
+		if item.kind != object {
+			return nil, &FileError{Line: item.line, Reason: "a call must be a mapping"}
 		}
 		all = append(all, c)
 	}

@@ -209,6 +209,9 @@ func parse(data []byte) ([]*call, error) {
 			n, _ := strconv.Atoi(m[1])
 			return fail(n, "%s", m[2])
 		}
+		if err == io.EOF {
+			return fail(1, "it is empty")
+		}
 		return fail(0, "%s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	if len(doc.Content) != 1 {

@@ -64,7 +64,20 @@ type writer struct {
 
 // member writes NAME: VALUE in a line, or in indented lines.
 func (w *writer) member(indent int, name string, v *value) {
-	w.WriteString(strings.Repeat(" ", indent) + quote(name) + ":")
+	w.WriteString(strings.Repeat(" ", indent))
+	w.pair(indent, name, v)
+}
+
+// longestKey limits a name in the line of its value, in bytes: YAML has 1024 characters.
+const longestKey = 500
+
+// pair writes NAME: VALUE after its indent.
+func (w *writer) pair(indent int, name string, v *value) {
+	key := quote(name)
+	if len(key) > longestKey {
+		key = "? " + key + "\n" + strings.Repeat(" ", indent)
+	}
+	w.WriteString(key + ":")
 	w.value(indent, v)
 }
 
@@ -119,8 +132,8 @@ func (w *writer) item(indent int, v *value) {
 		if i == 0 {
 			dash = "- "
 		}
-		w.WriteString(strings.Repeat(" ", indent) + dash + quote(key) + ":")
-		w.value(indent+2, v.items[i])
+		w.WriteString(strings.Repeat(" ", indent) + dash)
+		w.pair(indent+2, key, v.items[i])
 	}
 }
 
@@ -166,6 +179,9 @@ func quoteKey(key string) string {
 	return `"` + key + `"`
 }
 
+// number matches the numbers of JSON.
+var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+
 // maxDepth limits how deep values are nested.
 const maxDepth = 200
 
@@ -182,7 +198,9 @@ func fromYAML(n *yaml.Node, depth int) (*value, error) {
 	case yaml.ScalarNode:
 		switch v.text = n.Value; n.Tag {
 		case "!!str":
-			v.kind = text
+			if n.Style != 0 || !number.MatchString(n.Value) { // a number such as 1e400 is none of Go
+				v.kind = text
+			}
 		case "!!null":
 			v.text = "null"
 		case "!!int", "!!float", "!!bool":
