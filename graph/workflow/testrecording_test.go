@@ -173,3 +173,108 @@ func TestRecording_NamesTheFirstCallThatDiffers(t *testing.T) {
 		t.Errorf("recorded again it is\n%s\nwant\n%s", again, before)
 	}
 }
+
+// Items that ask the same, retries, questions, mocks, handled failures and sub-workflows.
+const manyCalls = `version: 1
+state: {all: {type: list<string>, reducer: append}, text: string, mood: string}
+nodes:
+  many:
+    for_each: {in: "[1, 2, 3, 4]", as: item}
+    say: {prompt: "the same"}
+    output: {all: "${{ result }}"}
+    next: busy
+  busy: {say: {prompt: busy}, retry: {max: 3, initial: 1ms}, output: {all: "${{ result }}"}, next: asks}
+  asks: {ask: {title: Mood, answer: string}, output: {mood: "${{ result }}"}, next: mocked}
+  mocked: {say: {prompt: "mocked ${{ state.mood }}"}, output: {all: "${{ result }}"}, next: refused}
+  refused: {say: {prompt: refuse}, output: {all: "${{ result }}"}, on_error: {if: "error.code == 'model_refused'", to: inside, set: {all: no}}, next: END}
+  inside: {workflow: sub.yaml, input: {mood: "${{ state.mood }}"}, output: {text: "${{ result.text }}"}, next: END}
+tests:
+  - name: all
+    mock: {mocked: {result: mocked}}
+    answers: [{asks: fine}]
+    expect: {output: {text: "re: inside fine", all: [%s, "re: busy", mocked, "no"]}}
+  - name: fails
+    mock: {many: {result: x}, busy: {error: {message: no, code: none}}}
+    expect: {status: failed, code: none}
+`
+
+const insideCalls = `version: 1
+state: {mood: {type: string, required: true}, text: string}
+input: [mood]
+output: [text]
+nodes: {a: {say: {prompt: "inside ${{ state.mood }}"}, output: {text: "${{ result }}"}, next: END}}
+`
+
+func TestRecording_OfManyKindsOfCalls(t *testing.T) {
+	var n, busy atomic.Int64
+	r := newRecorded(t, func(prompt string) model.Answer {
+		switch {
+		case prompt == "the same":
+			return model.Say(fmt.Sprint("re: ", n.Add(1)))
+		case prompt == "busy" && busy.Add(1) < 3:
+			return model.Fail(&model.Error{Kind: model.RateLimited, Message: "wait", Wait: 1})
+		case prompt == "refuse":
+			return model.Fail(&model.Error{Kind: model.Refused, Message: "no"})
+		}
+		return reply(prompt)
+	})
+	r.write("sub.yaml", insideCalls)
+	// The order of the parallel answers is that of the record, so the first run finds it out.
+	got := r.run(fmt.Sprintf(manyCalls, "x"), recordAll)
+	_, list, ok := strings.Cut(got, "all is [")
+	if !ok {
+		t.Fatal(got)
+	}
+	four := strings.Join(strings.Split(list, ",")[:4], ", ")
+	r.is(fmt.Sprintf(manyCalls, four), workflow.TestOptions{}, "", 0)
+	const file = "testdata/recordings/main/all.yaml"
+	first := r.read(file)
+	for _, node := range []string{"node: many.each\n    index: 3", "node: busy", "kind: rate_limited", "node: refused", "node: inside/a"} {
+		if !strings.Contains(first, node) {
+			t.Errorf("the recording lacks %q:\n%s", node, first)
+		}
+	}
+	if strings.Contains(first, "mocked fine") {
+		t.Errorf("the recording has a call of the mocked node:\n%s", first)
+	}
+	r.is("", recordAll, "", 0)
+	if again := r.read(file); again != first {
+		t.Errorf("recorded again it is\n%s\nwant\n%s", again, first)
+	}
+	if _, err := os.Stat(r.path("testdata/recordings/main/fails.yaml")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a test without calls has a recording: %v", err)
+	}
+}
+
+// A run that ends otherwise than expected leaves the recording as it is; one whose output differs
+// is recorded.
+func TestRecording_OfAFailingTest(t *testing.T) {
+	down := false
+	r := newRecorded(t, func(prompt string) model.Answer {
+		if down {
+			return model.Fail(&model.Error{Kind: model.Auth, Message: "the key " + secretValue + " is wrong"})
+		}
+		return reply(prompt)
+	})
+	r.is(twoCalls, recordAll, "", 2)
+	const file = "testdata/recordings/main/writes.yaml"
+	first := r.read(file)
+	down = true
+	fresh := workflow.TestOptions{Record: true, Fresh: true}
+	r.is("", fresh, "error[WF905]: the run is failed, so it was not recorded", 1)
+	if r.read(file) != first {
+		t.Error("the recording was replaced by that of a failed run")
+	}
+	refused := "secrets: {k: \"${env:SECRET}\"}\n" + strings.Replace(twoCalls, `{path: [draft, polish], state: {text: "re: polish re: draft tea"}}`, "{status: failed, code: model_auth}", 1)
+	refused = strings.Replace(refused, "secrets: {k: \"${env:SECRET}\"}\nversion: 1\n", "version: 1\nsecrets: {k: \"${env:SECRET}\"}\n", 1)
+	r.is(refused, fresh, "", 1)
+	if text := r.read(file); strings.Contains(text, secretValue) || !strings.Contains(text, "the key [secret k] is wrong") {
+		t.Errorf("the recording is\n%s", text)
+	}
+	r.is("", workflow.TestOptions{}, "", 0)
+	down = false
+	r.is(strings.Replace(twoCalls, `"re: polish re`, `"or: polish re`, 1), fresh, "error[WF903]: text is", 2)
+	if r.read(file) != first {
+		t.Error("a run with another output was not recorded")
+	}
+}
