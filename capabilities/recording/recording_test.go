@@ -149,7 +149,7 @@ func find(query string) message.Call {
 	return message.Call{ID: "c1", Name: "find", Arguments: args}
 }
 
-// Requirement: a secret in a prompt, an argument, a result and an error
+// Secrets are in a prompt, an argument, a result and an error.
 func TestFile_HasNoSecrets(t *testing.T) {
 	const secret = "s3cr3t/with \"quotes\" & more"
 	fails := &model.Error{Kind: model.Overloaded, Message: "busy with " + secret}
@@ -259,7 +259,7 @@ func TestOpen_RejectsDamagedFiles(t *testing.T) {
 		head + "    model: m\n    request: {}\n    result: x\n":                     ":3: the answer is missing",
 		head + "    model: m\n    request: {}\n    answer: x\n":                     ":6: answer must be a mapping",
 		head + "    model: m\n    request: {}\n    answer:\n      text: 3\n":        ":7: ",
-		head + "    model: m\n    request: {}\n    answer:\n      says: 3\n":        `:7: "says" is not known in an answer`,
+		head + "    model: m\n    request: {}\n    answer:\n      word: 3\n":        `:7: "word" is not known in an answer`,
 		head + "    model: m\n    request: {}\n    answer:\n      calls: [3]\n":     ":7: a call must be a mapping",
 		head + "    model: m\n    request: {}\n    error: busy\n":                   ":6: error must be a mapping",
 		head + "    tool: m\n    tool: n\n":                                         `:5: "tool" is there twice`,
@@ -358,7 +358,7 @@ type fan struct {
 }
 
 // Parallel tasks that ask the same get the answers that each of them got.
-func TestRecorder_TellsParallelTasksApart(t *testing.T) {
+func TestRecorder_SeparatesParallelTasks(t *testing.T) {
 	var mu sync.Mutex
 	n := 0
 	real := model.ScriptFunc(func(_ context.Context, r model.Request) model.Answer {
