@@ -125,7 +125,7 @@ func TestRecorded_RefusesWhatCannotBeDone(t *testing.T) {
 		"test greet.yaml --recorded":                              "--yes to run them",
 		"test greet.yaml --judge j.yaml":                          "add --recorded",
 		"test greet.yaml greet.yaml --recorded --yes":             "takes one FILE",
-		"test greet.yaml --recorded --yes --run x":                "--run and --cover",
+		"test greet.yaml --recorded --yes --run x":                "--run, --cover and --record",
 		"test greet.yaml --recorded --yes --limit 0":              "must be positive",
 		"test greet.yaml --recorded --yes --thread zz":            `has no thread "zz"`,
 		"test greet.yaml --recorded --yes --judge gone.yaml":      "gone.yaml",
