@@ -24,4 +24,4 @@ bars: ## the suites of other projects against package server; MIRROR has clones,
 	@MIRROR="$(MIRROR)" .ci/bars $(STORES)
 
 work: ## a workspace of all modules for an editor; CI does not use it
-	@go work init . ./bench
+	@rm -f go.work go.work.sum && go work init $$(find . -name go.mod -not -path '*/testdata/*' -exec dirname {} +)
