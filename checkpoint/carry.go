@@ -124,6 +124,9 @@ func carried(ctx context.Context, from Store, thread string) iter.Seq2[Commit, e
 			b := bearer{store: from, list: list, held: map[blobAddress][]byte{}, gone: map[blobRun]int{}}
 			for i := range list {
 				c, err := b.commit(ctx, i)
+				if errors.Is(err, ErrNotFound) {
+					err = fmt.Errorf("%w: %q", errPruned, thread)
+				}
 				if !yield(c, err) || err != nil {
 					return
 				}

@@ -44,7 +44,8 @@ type Chain struct {
 	pendingCount int // entries stored for the head, including those that were replaced
 	head         uint64
 	mark         []byte       // of the head, if entries are bound to it; see markOf
-	hash         string       // of the head's record, if commits carry hashes
+	hash         string       // the Prev of the next commit, if commits carry hashes
+	lost         bool         // hash is that of a commit which the store lost
 	id           string       // of the commit that it was opened at
 	fields       []chainField // of the schema, in its order
 	prev         state.View   // the state at the last commit, to find what was added since
@@ -134,7 +135,7 @@ func OpenAt(ctx context.Context, store Store, key Key, schema *state.Schema, at 
 	}
 	rec, err := ReadRecord(head)
 	if err == nil {
-		err = c.follow(head, rec)
+		err = c.linkToHead(head, rec)
 	}
 	if err != nil {
 		return nil, err
@@ -164,7 +165,7 @@ func newChain(store Store, key Key, schema *state.Schema) *Chain {
 		fields: make([]chainField, n), prev: schema.Blank(), origin: originOf(key),
 	}
 	if c.codec.hashes = c.codec.hashes && hasHistory(key.Namespace); c.codec.hashes {
-		c.hash = hashOf(nil)
+		c.hash = noHash
 	}
 	return c
 }
@@ -178,7 +179,7 @@ func (c *Chain) restore(snap Snapshot) error {
 	c.head, c.id = snap.Head, snap.ID
 	if snap.Seq != snap.Head {
 		c.parent = snap.Seq
-	} else if err := c.follow(snap, c.Record); err != nil {
+	} else if err := c.linkToHead(snap, c.Record); err != nil {
 		return err
 	}
 	if err := c.retag(snap); err != nil {
@@ -254,7 +255,7 @@ func (c *Chain) ID() string { return c.id }
 // GoBack sets the head to an older commit, for a store that has lost the commits after it. The next
 // commit follows it and stores the whole state.
 func (c *Chain) GoBack(head uint64) {
-	c.head, c.mark, c.parent, c.other, c.log.whole = head, nil, 0, nil, true
+	c.head, c.mark, c.parent, c.other, c.log.whole, c.lost = head, nil, 0, nil, true, true
 	clear(c.fields)
 }
 

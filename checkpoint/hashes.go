@@ -9,10 +9,11 @@ import (
 	"github.com/weftrun/weft/internal/compact"
 )
 
-// A commit that carries hashes has two things in its record, beside what other records have:
+// The record of a commit that carries hashes has two more members:
 //
 //   - Prev is the hash of the record of the commit before it, in the order of their numbers: the
-//     SHA-256 of the record's JSON in hex. For the first commit it is the hash of nothing.
+//     SHA-256 of the record's JSON in hex. If that carries no hash, or there is none, Prev is the
+//     SHA-256 of the empty string.
 //   - Each field has its Tag, a digest of all pieces of the value, see binding.go.
 //
 // So the hash of the newest record covers the whole history. The hash does not depend on the
@@ -25,8 +26,8 @@ import (
 // new decision that of the decision before. [Verify] finds what was changed later. It implements
 // Leaser, Dropper and Expirer if the other store does.
 //
-// A thread whose newest commit carries a hash goes on so in any store: a program that was not
-// called with WithHashes does not interrupt it.
+// Once the newest commit of a thread carries a hash, later commits do too, in any store. Those of
+// its subgraphs do if the parent's do.
 func WithHashes(store Store) Store {
 	codec := codecOf(store)
 	codec.hashes, codec.inner = true, Unwrap(store)
@@ -39,19 +40,32 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// follow lets the next commit of the chain carry the hash of the head, if the head carries one or
-// the store asks for it.
-func (c *Chain) follow(head Snapshot, rec *Record) (err error) {
+// noHash is the hash of the empty string, which the first commit carries.
+var noHash = hashOf(nil)
+
+// linkToHead lets the next commit of the chain carry the hash of the head, if the head carries one
+// or the store asks for it.
+func (c *Chain) linkToHead(head Snapshot, rec *Record) (err error) {
 	if !hasHistory(c.key.Namespace) || !c.codec.hashes && rec.Prev == "" {
 		return nil
 	}
 	c.codec.hashes = true
-	c.hash, err = recordHash(head)
+	c.hash, err = recordHash(head, rec)
 	return err
 }
 
-// recordHash returns the hash of the record of a commit.
-func recordHash(snap Snapshot) (string, error) {
+// HashLike lets the commits of a new chain carry hashes if those of another chain of the thread do.
+func (c *Chain) HashLike(parent *Chain) {
+	if c.head == 0 && parent.codec.hashes && hasHistory(c.key.Namespace) {
+		c.codec.hashes, c.hash = true, noHash
+	}
+}
+
+// recordHash returns the hash of the record of a commit, as the commit after it carries it.
+func recordHash(snap Snapshot, rec *Record) (string, error) {
+	if rec.Prev == "" {
+		return noHash, nil
+	}
 	payload, err := unseal(headerPlace(snap.Key, snap.Seq), snap.Header)
 	if err != nil {
 		return "", damaged(snap, "header", err)
@@ -59,13 +73,13 @@ func recordHash(snap Snapshot) (string, error) {
 	return hashOf(payload), nil
 }
 
-// hashAfter returns the hash that a commit after this one carries, "" for none.
-func hashAfter(store Store, head Snapshot) (string, error) {
+// nextPrev returns the Prev of a commit after this one, "" for none.
+func nextPrev(store Store, head Snapshot) (string, error) {
 	rec, err := ReadRecord(head)
 	if err != nil || !hasHistory(head.Namespace) || rec.Prev == "" && !codecOf(store).hashes {
 		return "", err
 	}
-	return recordHash(head)
+	return recordHash(head, rec)
 }
 
 // Link names a commit by its hash.
@@ -75,10 +89,10 @@ type Link struct {
 	Hash       string `json:"hash"` // SHA-256 in hex
 }
 
-// Link returns the newest commit of the chain with its hash, or nil if commits carry no hashes or
-// there is no commit.
+// Link returns the newest commit of the chain with its hash, or nil if that is not known: commits
+// carry no hashes, there is none, or the store has lost those after it.
 func (c *Chain) Link() *Link {
-	if !c.codec.hashes || c.head == 0 {
+	if !c.codec.hashes || c.hash == noHash || c.lost {
 		return nil
 	}
 	return &Link{c.key.Namespace, c.head, c.hash}
@@ -107,12 +121,12 @@ func (c *Chain) linkDecisions(fresh []json.RawMessage) ([]json.RawMessage, error
 // lastHash returns the hash of the newest decision of the list.
 func (l *decisionLog) lastHash(k Key) (string, error) {
 	if len(l.pieces) == 0 {
-		return hashOf(nil), nil
+		return noHash, nil
 	}
 	last := decisionLog{pieces: l.pieces[len(l.pieces)-1:]}
 	items, err := last.items(k)
 	if err != nil || len(items) == 0 {
-		return hashOf(nil), err
+		return noHash, err
 	}
 	return hashOf(items[len(items)-1]), nil
 }

@@ -249,10 +249,22 @@ func TestWithHashes_BeginInTheMiddle(t *testing.T) {
 	}
 	w = open[notes](t, store) // without WithHashes
 	step(w, func(s *notes) { s.Lines.Append("hashed all the same") })
-	v := verify(t, store, "t")
-	if c := v.Chains[0]; c.Commits != 7 || c.Hashed != 4 || v.Decisions != 3 || len(v.Changed) > 0 {
-		t.Errorf("got %+v, want 7 commits, 4 with hashes, 3 decisions", *v)
+	check := func(store checkpoint.Store) {
+		t.Helper()
+		v := verify(t, store, "t")
+		if c := v.Chains[0]; c.Commits != 7 || c.Hashed != 4 || c.Since != 4 || v.Decisions != 3 || len(v.Changed) > 0 {
+			t.Errorf("got %+v, want 7 commits, 4 with hashes, 3 decisions", *v)
+		}
 	}
+	check(store)
+	sealed, err := checkpoint.Sealed(new(checkpoint.Memory), checkpoint.Codec{Keys: &checkpoint.Keys{Current: "k", Ring: map[string][]byte{"k": checkpoint.NewKey()}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkpoint.Copy(t.Context(), store, "t", sealed, "t"); err != nil {
+		t.Fatal(err)
+	}
+	check(sealed)
 }
 
 // A store without hashes stores the same bytes as before.

@@ -215,7 +215,7 @@ func (p *Prepared) Store(ctx context.Context) error {
 
 // Advance moves the chain on to p. Call it before the state changes again.
 func (c *Chain) Advance(p *Prepared) {
-	c.Record, c.head, c.mark, c.hash, c.parent, c.Pending = p.record, p.Seq(), p.mark, p.hash, 0, nil
+	c.Record, c.head, c.mark, c.hash, c.lost, c.parent, c.Pending = p.record, p.Seq(), p.mark, p.hash, false, 0, nil
 	c.pendingCount = len(p.commit.Pending)
 	c.other, c.log = p.other, p.log
 	for n := range p.changes {

@@ -269,7 +269,7 @@ func goBack(ctx context.Context, store Store, old, newest Snapshot, fence string
 		}
 		stored.add(old.Namespace, b, nextTag(stored.last(old.Namespace, b), payload))
 	}
-	if rec.Prev, err = hashAfter(store, newest); err != nil {
+	if rec.Prev, err = nextPrev(store, newest); err != nil {
 		return 0, err
 	}
 	header, err := json.Marshal(rec)

@@ -27,13 +27,17 @@ type VerifiedChain struct {
 	Commits   int    `json:"commits"` // that are stored
 	Hashed    int    `json:"hashed"`  // of them, that carry a hash
 	// Missing is how many commits before the newest one are not stored. They were pruned, or the
-	// store lost them, or they were deleted: the hashes do not say which.
+	// store lost them, or they were deleted: the hashes do not show which.
 	Missing uint64 `json:"missing,omitempty"`
-	// Lost has the commits that go on after commits which the store lost, as the program that
-	// made them noticed.
+	// Lost lists the commits that were made after the store had lost those before them, as their
+	// program noticed.
 	Lost []uint64 `json:"lost,omitempty"`
-	Head uint64   `json:"head"` // the newest commit
-	Hash string   `json:"hash"` // of its record, SHA-256 in hex
+	// Since is the first commit that the hash of the newest one covers; 0 for none. Commits before
+	// it are checked, but that they are the original ones is not shown: the link to them is
+	// missing, because a commit was pruned or lost or carries no hash.
+	Since uint64 `json:"since,omitempty"`
+	Head  uint64 `json:"head"`           // the newest commit
+	Hash  string `json:"hash,omitempty"` // of its record, SHA-256 in hex; "" if it carries none
 }
 
 // Changed is a part of a history that is not what was stored.
@@ -66,8 +70,8 @@ func (v *Verified) Hash(namespace string, seq uint64) (hash string, ok bool) {
 	return hash, ok
 }
 
-// Has reports whether one of the commits has this hash. If so, everything before it is what it was
-// when the hash was read.
+// Has reports whether one of the commits has this hash. If so, this commit is what it was when the
+// hash was read, and so are those before it up to the first that is missing.
 func (v *Verified) Has(hash string) bool {
 	for _, h := range v.hashes {
 		if h == hash {
@@ -90,10 +94,23 @@ type commitPlace struct {
 // The hashes do not cover pending entries, queued inputs, labels and ids, and do not show that the
 // newest commits are missing: compare Hash, or the Link of a decision, with one that was read
 // before. The content of a blob is checked whenever it is read.
-func Verify(ctx context.Context, store Store, thread string) (*Verified, error) {
+func Verify(ctx context.Context, store Store, thread string) (v *Verified, err error) {
 	if err := CheckThread(thread); err != nil {
 		return nil, err
 	}
+	for range 5 {
+		v, err = verify(ctx, store, thread)
+		if !errors.Is(err, errPruned) {
+			break
+		}
+	}
+	return v, err
+}
+
+// errPruned is returned if a commit that was listed cannot be loaded.
+var errPruned = errors.New("checkpoint: the thread was pruned while it was read; try again")
+
+func verify(ctx context.Context, store Store, thread string) (*Verified, error) {
 	spaces, err := store.Namespaces(ctx, thread)
 	if err != nil {
 		return nil, err
@@ -106,7 +123,11 @@ func Verify(ctx context.Context, store Store, thread string) (*Verified, error) 
 		if !hasHistory(ns) {
 			continue
 		}
-		if err := v.chain(ctx, store, Key{thread, ns}); err != nil {
+		err := v.chain(ctx, store, Key{thread, ns})
+		if errors.Is(err, ErrNotFound) {
+			return nil, fmt.Errorf("%w: %q", errPruned, thread)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -124,23 +145,23 @@ func (v *Verified) chain(ctx context.Context, store Store, k Key) error {
 	if err != nil {
 		return err
 	}
-	c := verifier{VerifiedChain: VerifiedChain{Namespace: k.Namespace}, stored: tags{}}
+	c := verifier{VerifiedChain: VerifiedChain{Namespace: k.Namespace}, stored: tags{}, hash: noHash}
 	b := bearer{store: store, list: list, held: map[blobAddress][]byte{}, gone: map[blobRun]int{}}
 	for i := 0; i < len(list) && err == nil; i++ {
 		var commit Commit
 		if commit, err = b.commit(ctx, i); err == nil {
 			err = c.next(&commit)
 		}
-		if err == nil {
+		if err == nil && c.Hash != "" {
 			v.hashes[commitPlace{k.Namespace, c.Head}] = c.Hash
 		}
 	}
 	v.Chains = append(v.Chains, c.VerifiedChain)
-	return v.found(cmp.Or(err, damage))
+	return v.addChange(cmp.Or(err, damage))
 }
 
-// found adds what was changed. It returns any other error.
-func (v *Verified) found(err error) error {
+// addChange adds what was changed. It returns any other error.
+func (v *Verified) addChange(err error) error {
 	var c *CorruptError
 	if !errors.As(err, &c) {
 		return err
@@ -152,14 +173,20 @@ func (v *Verified) found(err error) error {
 // undamaged returns the commits of a namespace before the first whose record cannot be read, oldest
 // first and without their values, and the error of that one.
 func undamaged(ctx context.Context, store Store, k Key) (list []Snapshot, damage, err error) {
-	for snap, err := range store.History(ctx, k, Query{}) { // newest first
-		switch {
-		case err == nil:
-			list = append(list, snap)
-		case errors.Is(err, ErrCorrupt):
-			list, damage = nil, err
-		default:
-			return nil, nil, err
+	before := uint64(0)
+	for again := true; again; { // a store may end the listing at the damage
+		again = false
+		for snap, err := range store.History(ctx, k, Query{Before: before}) { // newest first
+			var c *CorruptError
+			switch {
+			case err == nil:
+				list, again = append(list, snap), false
+			case errors.As(err, &c):
+				list, damage = nil, err
+				again, before = c.Seq > 1 && (before == 0 || c.Seq < before), c.Seq
+			default:
+				return nil, nil, err
+			}
 		}
 	}
 	slices.Reverse(list)
@@ -170,7 +197,7 @@ func undamaged(ctx context.Context, store Store, k Key) (list []Snapshot, damage
 type verifier struct {
 	VerifiedChain
 	stored tags
-	record []byte // of the commit before, as JSON
+	hash   string // what the next commit carries
 }
 
 // next checks the commit that is stored after the one before it, and the pieces that it adds.
@@ -190,11 +217,15 @@ func (c *verifier) next(commit *Commit) error {
 	switch {
 	case rec.Prev == "" && c.Hashed > 0:
 		return changed("header", "it carries no hash, and commit %d does", c.Head)
-	case rec.Prev == "" || missing > 0 || rec.Prev == hashOf(c.record):
+	case rec.Prev == "":
+	case missing > 0:
+		c.Since = seq
+	case rec.Prev == c.hash:
+		c.Since = cmp.Or(c.Since, seq)
 	case rec.Recovered:
-		c.Lost = append(c.Lost, seq)
-	case c.Head == 0:
-		return changed("header", "it follows a commit that is not there")
+		c.Lost, c.Since = append(c.Lost, seq), seq
+	case c.Hashed == 0:
+		return changed("header", "it follows another commit than the one that is there")
 	default:
 		return &CorruptError{commit.Key, c.Head, "header", fmt.Sprintf("it is not the record that commit %d follows", seq)}
 	}
@@ -212,7 +243,11 @@ func (c *verifier) next(commit *Commit) error {
 	}
 	c.Commits++
 	c.Missing += missing
-	c.Head, c.record, c.Hash = seq, commit.Header, hashOf(commit.Header)
+	c.Head, c.hash, c.Hash = seq, noHash, ""
+	if rec.Prev != "" {
+		c.hash = hashOf(commit.Header)
+		c.Hash = c.hash
+	}
 	return nil
 }
 
@@ -220,27 +255,27 @@ func (c *verifier) next(commit *Commit) error {
 func (v *Verified) decisions(ctx context.Context, store Store) error {
 	snap, err := store.Load(ctx, Key{Thread: v.Thread}, 0)
 	if err != nil {
-		return v.found(err)
+		return v.addChange(err)
 	}
 	rec, err := ReadRecord(snap)
 	if err != nil {
-		return v.found(err)
+		return v.addChange(err)
 	}
 	l := readDecisions(snap, rec)
 	items, err := l.items(snap.Key)
 	if err != nil {
-		return v.found(damaged(snap, decisionField, err))
+		return v.addChange(damaged(snap, decisionField, err))
 	}
-	before := hashOf(nil)
+	before := noHash
 	for i, d := range items {
 		prev, err := prevOf(d)
 		switch {
 		case err != nil:
-			return v.found(damaged(snap, decisionField, err))
+			return v.addChange(damaged(snap, decisionField, err))
 		case prev == before:
 			v.Decisions++
 		case prev != "" || v.Decisions > 0:
-			return v.found(damaged(snap, decisionField, fmt.Errorf("decision %d does not follow the one before it", i+1)))
+			return v.addChange(damaged(snap, decisionField, fmt.Errorf("decision %d does not follow the one before it", i+1)))
 		}
 		before = hashOf(d)
 	}

@@ -60,6 +60,7 @@ func (c *committer) newJournal(chain *checkpoint.Chain) *journal.Journal {
 		Writes: &r.session.writing, Allowed: c.allowed, Cancel: r.life.cancel, Fail: r.fail, Observe: r.storeObserver(),
 		Panic: func(v any) error { return &PanicError{Value: v, Stack: debug.Stack()} }}
 	if r.inside != nil {
+		chain.HashLike(r.inside.run.journal.Chain)
 		cfg.Parent, cfg.Disposable = r.inside.run.journal, r.cfg.Nested != PerThread
 	} else if !r.req.replays() {
 		cfg.Keep, cfg.Now = r.cfg.Keep, r.cfg.Now

@@ -24,6 +24,7 @@ type decider struct {
 	run     string // the id of the call
 	now     func() time.Time
 	seals   bool // the store encrypts
+	origin  string
 	signer  signer
 }
 
@@ -40,7 +41,7 @@ func (c *committer) deciderIn(chain *checkpoint.Chain) decider {
 	r := c.run
 	s, encodes := r.cfg.Store.(interface{ Codec() checkpoint.Codec })
 	return decider{chain: chain, branch: chain.Head() + 1, graph: r.name, thread: r.opts.Thread, by: r.opts.By, via: r.opts.Via,
-		run: r.session.id, now: r.cfg.Now, seals: encodes && s.Codec().Keys != nil, signer: r.opts.signer}
+		run: r.session.id, now: r.cfg.Now, seals: encodes && s.Codec().Keys != nil, origin: r.origin, signer: r.opts.signer}
 }
 
 // on returns a decision on a question.
@@ -69,10 +70,7 @@ func (m decider) encode(d DecisionRecord) (json.RawMessage, error) {
 	if m.signer.key == nil {
 		return json.Marshal(d)
 	}
-	d.Signature = &Signature{Commit: m.chain.Link(), Key: m.signer.key.Public().(ed25519.PublicKey)}
-	if rec := m.chain.Record; rec != nil {
-		d.Signature.Origin = rec.Origin
-	}
+	d.Signature = &Signature{Origin: m.origin, Commit: m.chain.Link(), Key: m.signer.key.Public().(ed25519.PublicKey)}
 	data, err := d.signed()
 	if err != nil {
 		return nil, err

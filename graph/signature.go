@@ -34,9 +34,9 @@ func (s signer) GoString() string { return s.String() }
 
 type signerKey struct{}
 
-// WithSigner returns a context in which the decisions of calls are signed: who has the key vouches
-// for them. [VerifyThread] checks the signatures. A call with a key that has not 64 bytes is an
-// ErrSigner. A call that a node makes does not see the key.
+// WithSigner returns a context in which the decisions of calls are signed: the owner of the key
+// vouches for them. [VerifyThread] checks the signatures. Calls return ErrSigner unless the key has
+// 64 bytes. A call that a node makes does not see the key.
 func WithSigner(ctx context.Context, key ed25519.PrivateKey) context.Context {
 	return context.WithValue(ctx, signerKey{}, signer{key})
 }

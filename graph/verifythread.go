@@ -15,9 +15,13 @@ import (
 // Verification is what [VerifyThread] found in a thread.
 type Verification struct {
 	*checkpoint.Verified
-	Signed   int                `json:"signed"`   // decisions with a valid signature
-	Unsigned int                `json:"unsigned"` // decisions without one
-	Rejected []RejectedDecision `json:"rejected,omitempty"`
+	Signed   int `json:"signed"`   // decisions with a valid signature
+	Unsigned int `json:"unsigned"` // decisions without one
+	// Unanchored is how many of the signed decisions sign a commit that is not stored any more, or
+	// that the store has lost, or none. They do not show that the history before them is the
+	// original one.
+	Unanchored int                `json:"unanchored,omitempty"`
+	Rejected   []RejectedDecision `json:"rejected,omitempty"`
 }
 
 // RejectedDecision is a decision that does not prove who made it.
@@ -120,23 +124,38 @@ func (v *Verification) signature(d DecisionRecord, item []byte, origin string, t
 	data, err := d.signed()
 	switch {
 	case err != nil || !ed25519.Verify(s.Key, data, s.Value):
-		return "its signature does not fit it"
+		return "its signature does not match"
 	case !bytes.Equal(whole, compacted(item)):
 		return "it has parts that are not signed"
 	case s.Origin != origin:
 		return "it was signed for another thread"
 	case len(trusted) > 0 && !slices.ContainsFunc(trusted, func(k ed25519.PublicKey) bool { return k.Equal(ed25519.PublicKey(s.Key)) }):
 		return "it is signed with a key that is not trusted"
-	case s.Commit != nil && v.differs(*s.Commit):
-		return fmt.Sprintf("commit %d is not the one that it signs", s.Commit.Checkpoint)
+	}
+	return v.anchor(s.Commit)
+}
+
+// anchor returns what is wrong with the commit that a decision signs, "" for nothing.
+func (v *Verification) anchor(l *checkpoint.Link) string {
+	if l == nil {
+		v.Unanchored++
+		return ""
+	}
+	switch hash, ok := v.Hash(l.Namespace, l.Checkpoint); {
+	case ok && hash == l.Hash:
+	case !ok || v.lost(l):
+		v.Unanchored++
+	default:
+		return fmt.Sprintf("commit %d is not the one that it signs", l.Checkpoint)
 	}
 	return ""
 }
 
-// differs reports whether a commit is stored with another hash.
-func (v *Verification) differs(l checkpoint.Link) bool {
-	hash, ok := v.Hash(l.Namespace, l.Checkpoint)
-	return ok && hash != l.Hash
+// lost reports whether the store may have lost a commit, and another has its number.
+func (v *Verification) lost(l *checkpoint.Link) bool {
+	return slices.ContainsFunc(v.Chains, func(c checkpoint.VerifiedChain) bool {
+		return c.Namespace == l.Namespace && len(c.Lost) > 0 && c.Lost[0] <= l.Checkpoint
+	})
 }
 
 // compacted returns JSON as encoding/json writes it.

@@ -205,12 +205,12 @@ func TestVerifyThread_SignaturesFindAForgedHistory(t *testing.T) {
 		change *strings.Replacer
 		want   string
 	}{
-		"the person":          {strings.NewReplacer(`"by":"ann"`, `"by":"eve"`), "its signature does not fit it"},
-		"the answer":          {strings.NewReplacer(`"value":true`, `"value":null`), "its signature does not fit it"},
+		"the person":          {strings.NewReplacer(`"by":"ann"`, `"by":"eve"`), "its signature does not match"},
+		"the answer":          {strings.NewReplacer(`"value":true`, `"value":null`), "its signature does not match"},
 		"an unknown member":   {strings.NewReplacer(`"by":"ann"`, `"by":"ann","note":"late"`), "it has parts that are not signed"},
 		"the history before":  {strings.NewReplacer(`"graph":"refund"`, `"graph":"reward"`), "is not the one that it signs"},
 		"no signature":        {strings.NewReplacer(`"signature":`, `"seal":`), "it is not signed"},
-		"the key":             {strings.NewReplacer(`"key":"`+base64.StdEncoding.EncodeToString(publicOf("ann")), `"key":"`+base64.StdEncoding.EncodeToString(publicOf("bob"))), "its signature does not fit it"},
+		"the key":             {strings.NewReplacer(`"key":"`+base64.StdEncoding.EncodeToString(publicOf("ann")), `"key":"`+base64.StdEncoding.EncodeToString(publicOf("bob"))), "its signature does not match"},
 		"a key of other size": {strings.NewReplacer(`"key":"`, `"key":"AAAA`), "its signature cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -262,5 +262,65 @@ func TestVerifyThread_DecisionOfAnotherThread(t *testing.T) {
 	}
 	if err := verified(t, other, "t", publicOf("ann")).Err(); err == nil || !strings.Contains(err.Error(), "for another thread") {
 		t.Errorf("got %v, want that it was signed for another thread", err)
+	}
+}
+
+// A subgraph that begins in a program without WithHashes carries hashes, since its parent does.
+func TestVerifyThread_HashesOfSubgraphs(t *testing.T) {
+	store := new(checkpoint.Memory)
+	program := func(store checkpoint.Store) *graph.Graph[world] {
+		in := graph.New[world]("in")
+		in.Node("work", graph.Func(func(ctx context.Context, s *world) error { s.Log.Append("worked"); return nil }))
+		through(in, "work")
+		b := graph.New[world]("out")
+		b.Node("ask", graph.Func(func(ctx context.Context, s *world) error {
+			_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "Go on?"})
+			return err
+		}))
+		b.Node("child", graph.Subgraph(build(t, in, graph.Config{Nested: graph.PerThread}), func(*world) (world, error) { return world{}, nil }, func(*world, *world) error { return nil }))
+		through(b, "ask", "child")
+		return build(t, b, graph.Config{Store: store})
+	}
+	run := graph.RunOptions{Thread: "t"}
+	res, err := program(checkpoint.WithHashes(store)).Invoke(t.Context(), world{}, run)
+	if err == nil {
+		_, err = program(store).Resume(t.Context(), graph.Answer(res.Interrupts[0].ID, true), run)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := verified(t, store, "t")
+	if len(v.Chains) != 2 || v.Err() != nil {
+		t.Fatalf("got %+v, %v; want two namespaces", v.Chains, v.Err())
+	}
+	for _, c := range v.Chains {
+		if c.Hashed != c.Commits || c.Since != 1 {
+			t.Errorf("got %+v, want a hash in each commit", c)
+		}
+	}
+}
+
+// The first commit of a thread may be a decision too.
+func TestVerifyThread_ThreadBegunByAnEdit(t *testing.T) {
+	store := new(checkpoint.Memory)
+	g := refunding(t, checkpoint.WithHashes(store), graph.Approval[refund]{})
+	begin := graph.Edit[world]{As: graph.Start, Do: func(s *world) (graph.Command, error) { s.Name.Set("x"); return graph.Command{}, nil }}
+	if _, err := g.Edit(graph.WithSigner(t.Context(), keyOf("ann")), [][]graph.Edit[world]{{begin}}, graph.RunOptions{Thread: "t"}); err != nil {
+		t.Fatal(err)
+	}
+	if v := verified(t, store, "t", publicOf("ann")); v.Err() != nil || v.Signed != 1 || v.Unanchored != 1 {
+		t.Errorf("got %v, %+v; want one signed decision without a commit before it", v.Err(), *v)
+	}
+}
+
+// Commits that are missing do not hide a change behind a valid signature: it is counted.
+func TestVerifyThread_CountsSignaturesOfMissingCommits(t *testing.T) {
+	store := refunded(t, new(checkpoint.Memory))
+	if err := checkpoint.Prune(t.Context(), store, "t", checkpoint.Keep{Last: 1}); err != nil {
+		t.Fatal(err)
+	}
+	v := verified(t, store, "t", publicOf("ann"))
+	if v.Err() != nil || v.Signed != 2 || v.Unanchored != 2 || v.Chains[0].Since != v.Chains[0].Head {
+		t.Errorf("got %v, %+v; want two signatures whose commits are missing", v.Err(), *v)
 	}
 }

@@ -16,7 +16,7 @@ import (
 func (w *waker) wake(ctx context.Context, d document.Doc, now time.Time) {
 	s, err := storedIn(d)
 	if err == nil {
-		err = w.attend(ctx, s, now)
+		err = w.attend(ctx, &s, now)
 	}
 	var busy *checkpoint.BusyError
 	switch {
@@ -33,7 +33,7 @@ func (w *waker) wake(ctx context.Context, d document.Doc, now time.Time) {
 	if s.version == 0 { // it could not be read
 		return
 	}
-	if err := w.config.Timers.replace(context.WithoutCancel(ctx), s, s.entry); err != nil && !errors.Is(err, document.ErrConflict) {
+	if _, err := w.config.Timers.replace(context.WithoutCancel(ctx), s, s.entry); err != nil && !errors.Is(err, document.ErrConflict) {
 		w.failed(ctx, fmt.Sprintf("thread %.100q: store when to try again", s.Thread), err)
 	}
 }
@@ -43,15 +43,24 @@ func backoff(failures int) time.Duration {
 	return min(time.Second<<min(failures, 16), 5*time.Minute)
 }
 
-// attend looks at a thread. If questions have expired it resumes the thread. Otherwise it sends the
-// notices that are due.
-func (w *waker) attend(ctx context.Context, s stored, now time.Time) error {
-	open, err := w.settle(ctx, s, now)
-	if err != nil || len(open) == 0 {
+// attend looks at a thread. If questions have expired, or a waker has died while it resumed the
+// thread, it resumes the thread. Otherwise it sends the notices that are due. It updates s.
+func (w *waker) attend(ctx context.Context, s *stored, now time.Time) error {
+	due, err := w.settle(ctx, *s, now)
+	if err != nil || !due {
 		return err
 	}
-	if err := w.config.Resume(ctx, s.Timer); err != nil {
-		if still, checkErr := w.overdue(ctx, s, now); checkErr != nil || len(still) > 0 {
+	// A waker that finds the thread after this process has died goes on with it.
+	if *s, err = w.config.Timers.begin(ctx, *s); err != nil || s.version == 0 {
+		return err
+	}
+	err = w.config.Resume(ctx, s.Timer)
+	if ctx.Err() != nil && err != nil {
+		return err // the run was stopped, and s stays as it is
+	}
+	s.Begun = false
+	if err != nil {
+		if still, checkErr := w.overdue(ctx, *s, now); checkErr != nil || len(still) > 0 {
 			return err
 		}
 		// The thread went on, and its run failed. That is the result of the run.
@@ -63,10 +72,11 @@ func (w *waker) attend(ctx context.Context, s stored, now time.Time) error {
 	if err != nil || again.version == 0 {
 		return err
 	}
-	open, err = w.settle(ctx, again, now)
-	if err == nil && len(open) > 0 { // others carry out the run: it may take a while
+	again.Begun = false
+	due, err = w.settle(ctx, again, now)
+	if err == nil && due { // others carry out the run: it may take a while
 		again.At = now.Add(w.config.Poll)
-		err = w.config.Timers.replace(ctx, again, again.entry)
+		_, err = w.config.Timers.replace(ctx, again, again.entry)
 	}
 	return err
 }
@@ -86,40 +96,41 @@ func expired(open []graph.Interrupt, now time.Time) []graph.Interrupt {
 	})
 }
 
-// settle returns the questions of a thread that have expired. If there are none, it sends the
-// notices that are due and stores when to look at the thread again. It has the lease meanwhile: a
-// run that is about to store a question has set its timer before.
-func (w *waker) settle(ctx context.Context, s stored, now time.Time) (overdue []graph.Interrupt, err error) {
+// settle reports whether the thread is to be resumed. If not, it sends the notices that are due and
+// stores when to look at the thread again. It has the lease meanwhile: a run that is about to store
+// a question has set its timer before.
+func (w *waker) settle(ctx context.Context, s stored, now time.Time) (due bool, err error) {
 	held, err := checkpoint.Hold(ctx, w.config.Store, s.Thread, checkpoint.HoldOptions{TTL: leaseTime, Owner: "waker"})
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	defer func() { err = errors.Join(err, held.Release(context.WithoutCancel(ctx))) }()
 	ctx = held.Context()
 	info, err := graph.Inspect(ctx, w.config.Store, checkpoint.Key{Thread: s.Thread})
 	if errors.Is(err, graph.ErrUnknownThread) {
-		return nil, w.config.Timers.remove(ctx, s)
+		return false, w.config.Timers.remove(ctx, s)
 	}
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	if overdue = expired(info.Interrupts, now); len(overdue) > 0 {
-		return overdue, nil
+	if len(expired(info.Interrupts, now)) > 0 || s.Begun && info.Status == graph.Pending {
+		return true, nil
 	}
 	var next time.Time
 	for _, in := range info.Interrupts {
 		if err := w.notify(ctx, s, in, now); err != nil {
-			return nil, fmt.Errorf("the notice of question %s: %w", in.ID, err)
+			return false, fmt.Errorf("the notice of question %s: %w", in.ID, err)
 		}
-		if due := in.Next(now); !due.IsZero() && (next.IsZero() || due.Before(next)) {
-			next = due
+		if at := in.Next(now); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
 		}
 	}
 	if next.IsZero() {
-		return nil, w.config.Timers.remove(ctx, s)
+		return false, w.config.Timers.remove(ctx, s)
 	}
-	s.At, s.Since, s.Failures = next, now, 0
-	return nil, w.config.Timers.replace(ctx, s, s.entry)
+	s.At, s.Since, s.Failures, s.Begun = next, now, 0, false
+	_, err = w.config.Timers.replace(ctx, s, s.entry)
+	return false, err
 }
 
 // notify sends what is due of a question and was not sent yet.

@@ -63,6 +63,8 @@ type entry struct {
 	graph.Timer
 	Since    time.Time `json:"since,omitzero"`     // the notices until then were sent
 	Failures int       `json:"failures,omitempty"` // in turn
+	// Begun is true while a waker resumes the thread, also if its process has died meanwhile.
+	Begun bool `json:"begun,omitempty"`
 }
 
 // idOf returns the id of a thread's entry. A name may be longer than an id.
@@ -94,12 +96,12 @@ func (t *Timers) Set(ctx context.Context, timer graph.Timer) error {
 		if err != nil {
 			return err
 		}
-		next := entry{Timer: timer, Since: old.Since}
+		next := entry{Timer: timer, Since: old.Since, Begun: old.Begun}
 		if old.version > 0 && old.At.Before(timer.At) {
 			next.At = old.At
 		}
 		// An unchanged time is written too: a waker that looks at the thread must notice.
-		if err = t.replace(ctx, old, next); !errors.Is(err, document.ErrConflict) {
+		if _, err = t.replace(ctx, old, next); !errors.Is(err, document.ErrConflict) {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -124,18 +126,38 @@ func (t *Timers) get(ctx context.Context, thread string) (stored, error) {
 	return storedIn(d)
 }
 
-// replace stores an entry in place of the old one. If that has changed it is a
+// replace stores an entry in place of the old one, and returns it. If that has changed it is a
 // document.ErrConflict.
-func (t *Timers) replace(ctx context.Context, old stored, next entry) error {
+func (t *Timers) replace(ctx context.Context, old stored, next entry) (stored, error) {
 	value, err := json.Marshal(next)
 	if err != nil {
-		return err
+		return old, err
 	}
 	docs, err := t.documents(ctx)
-	if err == nil {
-		_, err = docs.Set(ctx, place, document.Change{ID: idOf(next.Thread), Value: value, Order: document.AtTime(next.At), If: &old.version})
+	if err != nil {
+		return old, err
 	}
-	return err
+	d, err := docs.Set(ctx, place, document.Change{ID: idOf(next.Thread), Value: value, Order: document.AtTime(next.At), If: &old.version})
+	if err != nil {
+		return old, err
+	}
+	return stored{next, d.Version}, nil
+}
+
+// begin stores that the thread of an entry is being resumed, and returns the entry. Its version is
+// 0 if it is gone.
+func (t *Timers) begin(ctx context.Context, s stored) (stored, error) {
+	for {
+		next := s.entry
+		next.Begun = true
+		begun, err := t.replace(ctx, s, next)
+		if !errors.Is(err, document.ErrConflict) {
+			return begun, err
+		}
+		if s, err = t.get(ctx, s.Thread); err != nil || s.version == 0 {
+			return s, err
+		}
+	}
 }
 
 // remove removes the entry of a thread unless it has changed.

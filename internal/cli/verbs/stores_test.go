@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/postgres"
 	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/checkpoint/sqlite"
@@ -43,6 +44,41 @@ func openCrash(ctx context.Context, address string) (checkpoint.Store, error) {
 	}
 	s.Store = store
 	return &s, nil
+}
+
+// openCrashAll opens crash-all:N:before:PATH like openCrash. It counts the writes of documents too.
+func openCrashAll(ctx context.Context, address string) (checkpoint.Store, error) {
+	s, err := openCrash(ctx, "crash:"+strings.TrimPrefix(address, "crash-all:"))
+	if err != nil {
+		return nil, err
+	}
+	return crashAll{s.(*crashStore)}, nil
+}
+
+// crashAll is a crashStore with documents.
+type crashAll struct{ *crashStore }
+
+// Documents returns the documents of the store.
+func (s crashAll) Documents(ctx context.Context) (document.Store, error) {
+	docs, err := s.Store.(interface {
+		Documents(context.Context) (document.Store, error)
+	}).Documents(ctx)
+	return crashDocuments{docs, s.crashStore}, err
+}
+
+type crashDocuments struct {
+	document.Store
+	crash *crashStore
+}
+
+func (d crashDocuments) Set(ctx context.Context, p document.Place, c document.Change) (doc document.Doc, err error) {
+	err = d.crash.write(func() error { doc, err = d.Store.Set(ctx, p, c); return err })
+	return doc, err
+}
+
+func (d crashDocuments) Batch(ctx context.Context, p document.Place, c []document.Change) (docs []document.Doc, err error) {
+	err = d.crash.write(func() error { docs, err = d.Store.Batch(ctx, p, c); return err })
+	return docs, err
 }
 
 func (s *crashStore) Commit(ctx context.Context, c checkpoint.Commit) error {

@@ -1,12 +1,14 @@
 package verbs
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 
@@ -34,9 +36,9 @@ carries, that all values are those that were stored, and the signatures of decis
 Threads carry hashes if they were begun with --hashes, and decisions are signed with
 --sign FILE. It names the first change, and exits with 1.
 
-With --trust FILE each decision must be signed with one of these keys. With --has HASH,
-which an earlier verify printed, that checkpoint must still be in the history: so it
-shows that no newer part was taken away.
+With --trust FILE each decision must be signed with one of these keys. With --hashes each
+checkpoint must carry a hash. With --has HASH, which an earlier verify printed, that
+checkpoint must still be in the history.
 
 ` + bulkHelp,
 		Args: f.bulk.arguments(a, 0),
@@ -45,7 +47,7 @@ shows that no newer part was taken away.
 				return err
 			}
 			if f.has != "" && !wholeHash.MatchString(f.has) {
-				return reports.Usage("give the 64 hex digits that verify prints", "the hash %.80q is not one", f.has)
+				return reports.Usage("give the hash that verify prints", "a hash must have 64 hex digits (got %.80q)", f.has)
 			}
 			trusted, err := readPublicKeys(f.trust)
 			if err != nil {
@@ -81,7 +83,7 @@ func (s *session) verify(ctx context.Context, trusted []ed25519.PublicKey, has s
 	if err := s.printVerification(v); err != nil {
 		return err
 	}
-	if err := v.Err(); err != nil {
+	if err := s.notVerified(v); err != nil {
 		return err
 	}
 	if has != "" && !v.Has(has) {
@@ -97,7 +99,7 @@ func (s *session) verifyOne(ctx context.Context, trusted []ed25519.PublicKey, dr
 	}
 	v, err := graph.VerifyThread(ctx, s.store, s.thread, trusted...)
 	if err == nil {
-		err = v.Err()
+		err = s.notVerified(v)
 	}
 	if err != nil {
 		return bulkOutcome{}, err
@@ -106,6 +108,20 @@ func (s *session) verifyOne(ctx context.Context, trusted []ed25519.PublicKey, dr
 		return did(outcomeSkipped, "its checkpoints carry no hashes"), nil
 	}
 	return did(outcomeDone, "checkpoint %d, hash %s", v.Chains[0].Head, v.Chains[0].Hash), nil
+}
+
+// notVerified returns what is wrong with a thread, nil for nothing. With --hashes each checkpoint
+// must carry one.
+func (s *session) notVerified(v *graph.Verification) error {
+	if err := v.Err(); err != nil || !s.grants.hashes {
+		return err
+	}
+	for _, c := range v.Chains {
+		if c.Hashed < c.Commits {
+			return fmt.Errorf("%w: thread %q: %d of %d checkpoints of %q carry no hash", graph.ErrNotVerified, s.thread, c.Commits-c.Hashed, c.Commits, c.Namespace)
+		}
+	}
+	return nil
 }
 
 func (s *session) printVerification(v *graph.Verification) error {
@@ -125,12 +141,18 @@ func (s *session) printVerification(v *graph.Verification) error {
 			fmt.Fprintf(s.Stdout, ", the store lost those before %d", at)
 		}
 		fmt.Fprintln(s.Stdout)
-		if c.Hashed > 0 {
+		if c.Since > 1 {
+			fmt.Fprintf(s.Stdout, "  the hash covers the checkpoints from %d on\n", c.Since)
+		}
+		if c.Hash != "" {
 			fmt.Fprintf(s.Stdout, "  checkpoint %d has the hash %s\n", c.Head, c.Hash)
 		}
 	}
 	if v.Signed+v.Unsigned+v.Decisions > 0 {
 		fmt.Fprintf(s.Stdout, "decisions: %d with a hash, %d signed, %d not signed\n", v.Decisions, v.Signed, v.Unsigned)
+		if v.Unanchored > 0 {
+			fmt.Fprintf(s.Stdout, "  %d signed without a checkpoint that is still stored\n", v.Unanchored)
+		}
 	}
 	for _, c := range v.Changed {
 		fmt.Fprintf(s.Stdout, "changed: %s\n", reports.OneLine(c.String()))
@@ -154,20 +176,23 @@ const mostKeyFile = 64 << 10
 
 // readPEM returns the blocks of a file with keys.
 func readPEM(path string) (blocks []*pem.Block, err error) {
-	info, err := os.Stat(path)
-	if err == nil && info.Size() > mostKeyFile {
-		return nil, reports.Usage("name a file with keys in PEM", "the file %s has %d bytes, and a key file at most %d", path, info.Size(), mostKeyFile)
-	}
-	var data []byte
-	if err == nil {
-		data, err = os.ReadFile(path)
-	}
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, reports.CannotRead(path, err)
 	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, mostKeyFile+1))
+	switch {
+	case err != nil:
+		return nil, reports.CannotRead(path, err)
+	case len(data) > mostKeyFile:
+		return nil, reports.Usage("name a file with keys in PEM", "the file %s has more than %d bytes", path, mostKeyFile)
+	}
 	for {
 		var block *pem.Block
-		if block, data = pem.Decode(data); block == nil {
+		if block, data = pem.Decode(data); block == nil && bytes.Contains(data, []byte("-----BEGIN")) {
+			return nil, reports.Usage("write it again", "block %d of the file %s is damaged", len(blocks)+1, path)
+		} else if block == nil {
 			return blocks, nil
 		}
 		blocks = append(blocks, block)
