@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -116,6 +117,36 @@ func TestReindex_AddsItemsPutPastTheIndex(t *testing.T) {
 	vectors, err := x.Store.Search(t.Context(), memory.Query{Prefix: []string{"weft:vectors"}, Limit: 1000})
 	must(t, err)
 	same(t, "vectors of items that are gone go too", len(vectors.Items), 150)
+}
+
+// An item that the embedder refuses does not keep the others from their vectors.
+func TestReindex_LeavesOutWhatIsRefused(t *testing.T) {
+	calls := 0
+	x, e := memory.Index{Store: &memory.Map{}, Dims: 26}, &embedder{}
+	x.Embed = func(ctx context.Context, texts []string) ([][]float32, error) {
+		calls++
+		if slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "refused") }) {
+			return nil, errors.New("this text is refused")
+		}
+		return e.embed(ctx, texts)
+	}
+	for i := range 100 {
+		text := "abc"
+		if i == 30 || i == 31 || i == 70 {
+			text = "refused"
+		}
+		put(t, x.Store, []string{"a"}, fmt.Sprintf("%03d", i), fmt.Sprintf("%q", text))
+	}
+	n, err := x.Reindex(t.Context(), nil)
+	if n != 97 || err == nil || !strings.Contains(err.Error(), "030") {
+		t.Errorf("got %d, %v; want 97 vectors, and an error that names item 030", n, err)
+	}
+	put(t, x.Store, []string{"a"}, "029", `"refused"`) // three in turn
+	put(t, x.Store, []string{"a"}, "050", `"new"`)
+	calls = 0
+	if n, err = x.Reindex(t.Context(), nil); n != 0 || err == nil || !strings.Contains(err.Error(), "029") || calls != 4 {
+		t.Errorf("got %d, %v after %d calls; want that it stops after one page and three items", n, err, calls)
+	}
 }
 
 func TestIndex_VectorsAreHidden(t *testing.T) {

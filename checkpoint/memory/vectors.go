@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -181,31 +182,35 @@ func (x *Index) vectors(ctx context.Context, prefix []string) (map[Position]reco
 }
 
 // Reindex stores the missing vectors of items below a prefix and removes those of deleted items. It
-// returns the number of items that got a vector. It stops when the embedder fails; the vectors
-// stored so far remain.
+// returns the number of items that got a vector. If the embedder fails for a page of items, each is
+// tried alone. An item for which it fails again has no vector, and the error names the first. After
+// three such items in turn Reindex stops; the vectors stored so far remain.
 func (x *Index) Reindex(ctx context.Context, prefix []string) (made int, err error) {
 	if err := errors.Join(x.check(), checkPart(prefix)); err != nil {
 		return 0, err
 	}
+	var refused error
 	q := Query{Prefix: prefix, Order: ByKey, Limit: 64}
 	for {
 		page, err := x.Store.Search(ctx, q)
 		if err != nil {
 			return made, err
 		}
-		n, err := x.reindex(ctx, page.Items)
+		n, one, err := x.reindex(ctx, page.Items)
 		made += n
 		if err != nil {
 			return made, err
 		}
+		refused = cmp.Or(refused, one)
 		if q.Cursor = page.Next; q.Cursor == "" {
-			return made, x.prune(ctx, prefix)
+			return made, errors.Join(refused, x.prune(ctx, prefix))
 		}
 	}
 }
 
-// reindex stores the missing vectors of some items.
-func (x *Index) reindex(ctx context.Context, items []Found) (made int, err error) {
+// reindex stores the missing vectors of some items. refused names the first item for which that
+// failed. It is err if the rest was not tried.
+func (x *Index) reindex(ctx context.Context, items []Found) (made int, refused, err error) {
 	var own, lack []Item
 	for _, f := range items {
 		if f.Namespace[0] != vectorLabel {
@@ -214,7 +219,7 @@ func (x *Index) reindex(ctx context.Context, items []Found) (made int, err error
 	}
 	versions, err := x.versions(ctx, own)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	for i, v := range versions {
 		if v != own[i].Version {
@@ -222,11 +227,27 @@ func (x *Index) reindex(ctx context.Context, items []Found) (made int, err error
 		}
 	}
 	failed := x.embed(ctx, lack)
-	for i, err := range failed {
-		return len(lack) - len(failed), place(lack[i].Namespace, lack[i].Key, err)
+	made = len(lack) - len(failed)
+	inTurn := 0
+	for i, item := range lack {
+		if failed[i] == nil {
+			continue
+		}
+		err := x.embed(ctx, lack[i:i+1])[0]
+		if err == nil {
+			made, inTurn = made+1, 0
+			continue
+		}
+		refused = cmp.Or(refused, place(item.Namespace, item.Key, err))
+		if inTurn++; inTurn == mostRefused {
+			return made, refused, refused
+		}
 	}
-	return len(lack), nil
+	return made, refused, nil
 }
+
+// mostRefused is after how many items in turn for which the embedder failed Reindex stops.
+const mostRefused = 3
 
 // versions returns the versions that the vectors of items were made from.
 func (x *Index) versions(ctx context.Context, items []Item) (list []uint64, err error) {
