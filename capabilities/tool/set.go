@@ -118,10 +118,15 @@ func (s *Set) Enable(ask func(ctx context.Context, name string) (bool, error)) *
 }
 
 // Around returns a set of the same tools. A function runs each of their calls: call calls the tool
-// within its limits.
+// within its limits. If s has such a function too, call calls that one, which calls the tool.
 func (s *Set) Around(run func(ctx context.Context, info Info, in Input, call func(context.Context) (Output, error)) (Output, error)) *Set {
 	own := *s
 	own.around = run
+	if before := s.around; before != nil {
+		own.around = func(ctx context.Context, info Info, in Input, call func(context.Context) (Output, error)) (Output, error) {
+			return run(ctx, info, in, func(ctx context.Context) (Output, error) { return before(ctx, info, in, call) })
+		}
+	}
 	return &own
 }
 

@@ -295,3 +295,33 @@ func TestNewSet_ReportsEveryMistake(t *testing.T) {
 		}
 	}
 }
+
+// A newer function is around the older one, which is around the tool.
+func TestAround_KeepsTheFunctionBefore(t *testing.T) {
+	var order []string
+	note := func(name string) func(context.Context, tool.Info, tool.Input, func(context.Context) (tool.Output, error)) (tool.Output, error) {
+		return func(ctx context.Context, info tool.Info, in tool.Input, call func(context.Context) (tool.Output, error)) (tool.Output, error) {
+			order = append(order, name+" "+info.Name+" "+in.ID)
+			return call(ctx)
+		}
+	}
+	tools := set(t, named("a", func(context.Context) (string, error) { order = append(order, "tool"); return "ok", nil }))
+	older := tools.Around(note("older"))
+	newer := older.Around(note("newer"))
+	for _, c := range []struct {
+		tools *tool.Set
+		want  string
+	}{
+		{newer, "newer a 1, older a 1, tool"},
+		{older, "older a 1, tool"},
+		{tools, "tool"},
+	} {
+		order = nil
+		if r := c.tools.Do(t.Context(), ask("a", "{}"), "1", tool.Limits{}); r.IsError {
+			t.Error(r)
+		}
+		if got := strings.Join(order, ", "); got != c.want {
+			t.Errorf("the order is %s, want %s", got, c.want)
+		}
+	}
+}
