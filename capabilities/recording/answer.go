@@ -76,17 +76,12 @@ func (a *answer) add(c model.Chunk) {
 	}
 }
 
-// value returns the answer, or nil if there is none.
+// value returns the answer; it has no members if there is none.
 func (a *answer) value() *value {
 	v := &value{kind: object}
-	say := func(name, s string) {
-		if s != "" {
-			v.set(name, &value{kind: text, text: strings.ToValidUTF8(s, "\uFFFD")})
-		}
-	}
 	switch {
 	case len(a.Content) == 1 && a.Content[0].Type == message.TypeText && a.Content[0].Extra == nil:
-		say("text", a.Content[0].Text)
+		v.setText("text", a.Content[0].Text)
 	case len(a.Content) > 0:
 		parts := &value{kind: list}
 		for _, p := range a.Content {
@@ -99,7 +94,7 @@ func (a *answer) value() *value {
 		}
 		v.set("content", parts)
 	}
-	say("reasoning", a.Reasoning)
+	v.setText("reasoning", a.Reasoning)
 	if len(a.Calls) > 0 {
 		calls := &value{kind: list}
 		for _, c := range a.Calls {
@@ -112,25 +107,20 @@ func (a *answer) value() *value {
 			v.set("usage", usage)
 		}
 	}
-	say("model", a.Model)
-	say("stop", string(a.Stop))
-	if len(v.items) == 0 {
-		return nil
-	}
+	v.setText("model", a.Model)
+	v.setText("stop", string(a.Stop))
 	return v
 }
 
 func (c answerCall) value() *value {
 	v := &value{kind: object}
-	if c.id != "" {
-		v.set("id", &value{kind: text, text: c.id})
-	}
-	v.set("name", &value{kind: text, text: c.name})
+	v.setText("id", c.id)
+	v.set("name", textOf(c.name))
 	args, err := parseJSON([]byte(c.args))
 	if err == nil && args.kind == object {
 		v.set("arguments", args)
 	} else {
-		v.set("arguments_text", &value{kind: text, text: strings.ToValidUTF8(c.args, "\uFFFD")})
+		v.set("arguments_text", textOf(c.args))
 	}
 	if len(c.extra) > 0 {
 		if extra, err := valueOf(c.extra); err == nil {

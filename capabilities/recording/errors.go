@@ -82,7 +82,6 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	unit := "bytes"
 	if e.What == "calls" {
 		return fmt.Sprintf("recording: there are %d calls; the maximum is %d", e.Size, e.Max)
 	}
@@ -93,7 +92,7 @@ func (e *LimitError) Error() string {
 	if e.Node != "" {
 		at = "node " + e.Node + ": "
 	}
-	return fmt.Sprintf("recording: %sthe %s of the %s has %d %s; the maximum is %d", at, e.What, e.Call, e.Size, unit, e.Max)
+	return fmt.Sprintf("recording: %sthe %s of the %s has %d bytes; the maximum is %d", at, e.What, e.Call, e.Size, e.Max)
 }
 
 // AskError is returned for a tool that asks a person by itself, which cannot be recorded.

@@ -3,8 +3,8 @@ package recording
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/weftrun/weft/capabilities/model"
@@ -13,28 +13,23 @@ import (
 // errorValue returns an error as it is recorded.
 func errorValue(ctx context.Context, err error) *value {
 	v := &value{kind: object}
-	say := func(name, s string) {
-		if s != "" {
-			v.set(name, &value{kind: text, text: strings.ToValidUTF8(s, "\uFFFD")})
-		}
-	}
-	v.set("text", &value{kind: text, text: strings.ToValidUTF8(err.Error(), "\uFFFD")})
+	v.set("text", textOf(err.Error()))
 	if ctx.Err() != nil {
 		v.set("cancelled", &value{text: "true"})
 		return v
 	}
 	var of *model.Error
 	if errors.As(err, &of) {
-		say("kind", string(of.Kind))
-		say("model", of.Model)
-		say("message", of.Message)
+		v.setText("kind", string(of.Kind))
+		v.setText("model", of.Model)
+		v.setText("message", of.Message)
 		if of.Status != 0 {
 			v.set("status", &value{text: strconv.Itoa(of.Status)})
 		}
 	}
 	var coded interface{ Code() string }
 	if errors.As(err, &coded) && of == nil {
-		say("code", coded.Code())
+		v.setText("code", coded.Code())
 	}
 	var again interface{ Retryable() bool }
 	if errors.As(err, &again) && !again.Retryable() {
@@ -95,6 +90,6 @@ func hang(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-late.C:
-		return errors.New("recording: the recorded call was cancelled, and this one was not")
+		return fmt.Errorf("recording: the recorded call was cancelled, and this one was not within %v", maxHang)
 	}
 }

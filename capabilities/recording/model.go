@@ -47,7 +47,11 @@ func (r *Recorder) stream(ctx context.Context, call *made, m model.Model, req mo
 	for c, err := range m.Stream(without(ctx), req) {
 		a.add(c)
 		if err != nil {
-			r.end(call, outcome{a.value(), errorValue(ctx, err)})
+			o := outcome{a.value(), errorValue(ctx, err)}
+			if len(o.result.items) == 0 {
+				o.result = nil
+			}
+			r.end(call, o)
 			yield(c, err)
 			return
 		}

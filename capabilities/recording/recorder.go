@@ -21,6 +21,9 @@ type Options struct {
 	Record bool
 	// Fresh, with Record, makes all calls, and does not read the file.
 	Fresh bool
+	// Failed, with Record, also writes the calls of a run that has failed, for a test that expects
+	// this. Without it Close leaves the file as it is then.
+	Failed bool
 	// Test names the test in the file; "" leaves it out.
 	Test string
 	// Secrets are values that the file must not have, by their names. "[secret NAME]" replaces
@@ -34,6 +37,7 @@ type Recorder struct {
 	path   string
 	o      Options
 	redact *redact.Redactor
+	shown  []string // what replaces secrets
 
 	mu     sync.Mutex
 	old    []*call // of the file
@@ -75,6 +79,9 @@ func Open(path string, o Options) (*Recorder, error) {
 		return cmp.Or(cmp.Compare(len(b.Value), len(a.Value)), cmp.Compare(a.Shown, b.Shown))
 	})
 	r.redact = redact.New(secrets...)
+	for _, s := range secrets {
+		r.shown = append(r.shown, s.Shown)
+	}
 	if !o.Record {
 		if _, err := os.Stat(path); err != nil {
 			return nil, err
@@ -85,7 +92,30 @@ func Open(path string, o Options) (*Recorder, error) {
 	}
 	var err error
 	r.old, err = load(path)
-	return r, err
+	if err != nil || !o.Record {
+		return r, err
+	}
+	for _, old := range r.old { // it may be older than a secret
+		old.name, old.request = r.clean(old.name), old.request.replaced(r.clean)
+		old.result, old.err = old.result.replaced(r.clean), old.err.replaced(r.clean)
+	}
+	r.old = slices.DeleteFunc(r.old, func(old *call) bool { return old.check() != nil }) // it is made again
+	return r, nil
+}
+
+// clean returns s without secrets. What replaces one stays as it is, also where it has the value of
+// another.
+func (r *Recorder) clean(s string) string { return r.cleanBut(s, r.shown) }
+
+func (r *Recorder) cleanBut(s string, shown []string) string {
+	if len(shown) == 0 {
+		return r.redact.Replace(s)
+	}
+	parts := strings.Split(s, shown[0])
+	for i := range parts {
+		parts[i] = r.cleanBut(parts[i], shown[1:])
+	}
+	return strings.Join(parts, shown[0])
 }
 
 // minSecret is the length from which on a value is replaced. A shorter one, such as the x that a
@@ -114,7 +144,7 @@ func without(ctx context.Context) context.Context {
 // begin begins a call. It returns the recorded call to replay; or m, for the caller to make the
 // call and to end it; or an error.
 func (r *Recorder) begin(ctx context.Context, kind, name string, request *value) (replay *call, m *made, err error) {
-	c := &call{index: -1, kind: kind, name: r.redact.Replace(name), request: request.replaced(r.redact.Replace)}
+	c := &call{index: -1, kind: kind, name: r.clean(name), request: request.replaced(r.clean)}
 	places := graph.Places(ctx)
 	names := make([]string, len(places))
 	for i, p := range places {
@@ -185,7 +215,7 @@ func (r *Recorder) end(m *made, o outcome) {
 			return
 		}
 		if part.what != "request" {
-			*part.v = (*part.v).replaced(r.redact.Replace)
+			*part.v = (*part.v).replaced(r.clean)
 		}
 	}
 	m.outcome = o
@@ -238,7 +268,8 @@ func (r *Recorder) Stats() (s Stats) {
 
 // Close ends the run, which has failed with err, or nil. If it records, it writes the file: whole,
 // or not at all. The calls are in the order of their steps and nodes. Without calls it removes
-// the file. A value that is too large is a [*LimitError]; the file is not written then.
+// the file. A value that is too large is a [*LimitError]; the file is not written then. A run that
+// has failed is not written either, unless [Options.Failed] is set: the error wraps err.
 //
 // If it replays, Close returns a [*Difference] for the first call that differs from the recording.
 // Calls that were in flight when the run failed need not be made again.
@@ -250,7 +281,7 @@ func (r *Recorder) Close(err error) error {
 	}
 	r.closed = true
 	if r.o.Record {
-		return r.write(err != nil)
+		return r.write(err)
 	}
 	return r.compared()
 }
@@ -262,13 +293,16 @@ func (r *Recorder) Discard() {
 	r.closed = true
 }
 
-func (r *Recorder) write(failed bool) error {
+func (r *Recorder) write(failed error) error {
 	all := slices.DeleteFunc(slices.Clone(r.made), func(m *made) bool { return !m.done })
 	if len(all) > MaxCalls {
 		r.fail(&LimitError{What: "calls", Size: len(all), Max: MaxCalls})
 	}
 	if r.err != nil {
 		return r.err
+	}
+	if failed != nil && !r.o.Failed {
+		return fmt.Errorf("recording %s: the run has failed, so it was not recorded: %w", r.path, failed)
 	}
 	slices.SortStableFunc(all, func(a, b *made) int { return cmp.Or(byPlace(a.places, b.places), cmp.Compare(a.order, b.order)) })
 	last := 0
@@ -280,7 +314,7 @@ func (r *Recorder) write(failed bool) error {
 	calls := make([]*call, len(all))
 	for i, m := range all {
 		calls[i] = m.call
-		m.optional = failed && len(m.places) > 0 && m.places[0].Step == last
+		m.optional = failed != nil && len(m.places) > 0 && m.places[0].Step == last
 	}
 	if len(calls) == 0 {
 		if err := os.Remove(r.path); err != nil && !os.IsNotExist(err) {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/weftrun/weft/capabilities/model"
 	"github.com/weftrun/weft/capabilities/model/openai"
@@ -404,6 +406,229 @@ func TestRecorder_SeparatesParallelTasks(t *testing.T) {
 			want = end.State.Said.Slice()
 		} else if got := end.State.Said.Slice(); !reflect.DeepEqual(got, want) {
 			t.Errorf("replayed is %v, want %v", got, want)
+		}
+	})
+}
+
+// A set keeps its own function: it runs while a call is recorded, and not when it is replayed.
+func TestTools_KeepsTheFunctionOfTheSet(t *testing.T) {
+	asked := 0
+	file := twice(t, recording.Options{}, func(ctx context.Context, _ bool) {
+		set, err := tool.NewSet(tool.Func(tool.Info{Name: "find"}, func(_ context.Context, in search) (string, error) { return "found " + in.Query, nil }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		set = recording.Tools(set.Around(func(ctx context.Context, _ tool.Info, in tool.Input, call func(context.Context) (tool.Output, error)) (tool.Output, error) {
+			asked++
+			if strings.Contains(string(in.Arguments), "private") {
+				return nil, errors.New("the policy refuses it")
+			}
+			return call(ctx)
+		}))
+		for query, want := range map[string]string{"tea": "found tea", "private": "the policy refuses it"} {
+			if r := set.Do(ctx, find(query), "id", tool.Limits{}); r.Text() != want {
+				t.Errorf("the result of %s is %q, want %q", query, r.Text(), want)
+			}
+		}
+	})
+	if asked != 2 || !strings.Contains(file, "the policy refuses it") {
+		t.Errorf("the policy was asked %d times, want 2; the file is\n%s", asked, file)
+	}
+}
+
+// shelf is a source with the tool shelf_find.
+type shelf struct{ description, found string }
+
+func (shelf) Name() string { return "shelf" }
+
+func (s shelf) Tools(context.Context) ([]tool.Tool, error) {
+	return []tool.Tool{tool.Func(tool.Info{Name: "shelf_find", Description: s.description}, func(context.Context, struct{}) (string, error) {
+		return s.found, nil
+	})}, nil
+}
+
+// What was recorded before a value became a secret is redacted when the file is written again.
+func TestOpen_RedactsOlderRecordings(t *testing.T) {
+	const secret = "s3cr3t-value"
+	path := filepath.Join(t.TempDir(), "calls.yaml")
+	record := func(secrets map[string]string) (text string, s recording.Stats) {
+		t.Helper()
+		r, err := recording.Open(path, recording.Options{Record: true, Secrets: secrets})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := r.Context(t.Context())
+		m := recording.Model("m", model.ScriptFunc(func(_ context.Context, r model.Request) model.Answer {
+			if r.Messages[0].Text() == "fail" {
+				return model.Fail(&model.Error{Kind: model.Refused, Message: "no " + secret})
+			}
+			return model.Answer{Text: "the key is " + secret, Calls: []message.Call{find(secret)}}
+		}))
+		for _, text := range []string{"with " + secret, "fail"} {
+			spec := []model.Tool{{Name: "find"}}
+			if _, _, err := ask(ctx, m, model.Request{Messages: []message.Message{message.User(text)}, Tools: spec}); (err != nil) != (text == "fail") {
+				t.Fatal(err)
+			}
+		}
+		set, err := tool.NewSet()
+		if err != nil {
+			t.Fatal(err)
+		}
+		set = recording.Tools(set.WithSources(recording.Source(shelf{"for " + secret, "found " + secret})))
+		if r := set.Do(ctx, message.Call{ID: "c1", Name: "shelf_find"}, "id", tool.Limits{}); r.IsError {
+			t.Fatal(r)
+		}
+		if err := r.Close(nil); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data), r.Stats()
+	}
+	before, s := record(nil)
+	if n := strings.Count(before, secret); n != 7 || s.Made != 4 {
+		t.Fatalf("%+v, and the file has the value %d times, want 7:\n%s", s, n, before)
+	}
+	// The name of a secret may have the value of another.
+	secrets := map[string]string{"shop": secret, "other": "shop"}
+	after, s := record(secrets)
+	if n := strings.Count(after, "[secret shop]"); strings.Contains(after, secret) || n < 7 || s.Replayed != 4 || s.Made != 0 {
+		t.Errorf("%+v, and the file is\n%s", s, after)
+	}
+	if again, s := record(secrets); again != after || s.Made != 0 {
+		t.Errorf("recorded again it is, %+v,\n%s\nwant\n%s", s, again, after)
+	}
+}
+
+// An empty answer is replayed as one; what is not valid UTF-8 is replaced.
+func TestFile_KeepsUnusualAnswers(t *testing.T) {
+	answers := []model.Chunk{{}, {Text: "a\xff"}, {Call: &model.CallDelta{ID: "a\xff", Name: "a\xff", Arguments: "a\xff"}}}
+	twice(t, recording.Options{}, func(ctx context.Context, replay bool) {
+		for i, c := range answers {
+			var m model.Model = model.Func(func(context.Context, model.Request) iter.Seq2[model.Chunk, error] {
+				return func(yield func(model.Chunk, error) bool) {
+					if i > 0 {
+						yield(c, nil)
+					}
+				}
+			})
+			if replay {
+				m = noModel(t)
+			}
+			var got []model.Chunk
+			for c, err := range recording.Model("m", m).Stream(ctx, model.Request{Messages: []message.Message{message.User(fmt.Sprint(i))}}) {
+				if err != nil {
+					t.Error(err)
+				}
+				got = append(got, c)
+			}
+			if want := min(i, 1); len(got) != want {
+				t.Errorf("answer %d is %s, want %d chunks", i, asJSON(t, got), want)
+			}
+		}
+	})
+}
+
+// A run that fails leaves the file as it is, unless the test expects it to fail.
+func TestClose_OfAFailedRun(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "calls.yaml")
+	failed := errors.New("the run failed")
+	record := func(o recording.Options, runErr error, prompts ...string) error {
+		t.Helper()
+		o.Record = true
+		r, err := recording.Open(path, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := recording.Model("m", model.ScriptFunc(func(context.Context, model.Request) model.Answer { return model.Say("re") }))
+		for _, p := range prompts {
+			if _, _, err := ask(r.Context(t.Context()), m, model.Request{Messages: []message.Message{message.User(p)}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return r.Close(runErr)
+	}
+	has := func(rule string, want ...string) {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		if errors.Is(err, os.ErrNotExist) {
+			text = nil
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), "content:"); n != len(want) {
+			t.Errorf("%s: the file has %d calls, want %v:\n%s", rule, n, want, text)
+		}
+		for _, p := range want {
+			if !strings.Contains(string(text), p) {
+				t.Errorf("%s: the file lacks %s:\n%s", rule, p, text)
+			}
+		}
+	}
+	refused := func(rule string, err error) {
+		t.Helper()
+		if !errors.Is(err, failed) || !strings.Contains(fmt.Sprint(err), path) {
+			t.Errorf("%s: Close returned %v, want the error of the run and the file", rule, err)
+		}
+	}
+	refused("without a file", record(recording.Options{}, failed, "one"))
+	has("without a file")
+	if err := record(recording.Options{}, nil, "one", "two"); err != nil {
+		t.Fatal(err)
+	}
+	refused("before the first call", record(recording.Options{}, failed))
+	has("before the first call", "one", "two")
+	refused("fresh, midway", record(recording.Options{Fresh: true}, failed, "one"))
+	has("fresh, midway", "one", "two")
+	if err := record(recording.Options{Failed: true}, failed, "one"); err != nil {
+		t.Error(err)
+	}
+	has("an expected failure", "one")
+}
+
+// A call that its node's timeout has ended waits for that again, and not for ever.
+func TestRecorder_ReplaysTheEndOfAContext(t *testing.T) {
+	hangs := model.Func(func(ctx context.Context, _ model.Request) iter.Seq2[model.Chunk, error] {
+		return func(yield func(model.Chunk, error) bool) {
+			<-ctx.Done()
+			yield(model.Chunk{}, context.Cause(ctx))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "calls.yaml")
+		run := func(o recording.Options, m model.Model, timeout time.Duration) error {
+			r, err := recording.Open(path, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := graph.New[fan]("slow")
+			b.Node("slow", graph.Func(func(ctx context.Context, _ *fan) error {
+				_, _, err := ask(ctx, recording.Model("m", m), model.Request{Messages: []message.Message{message.User("hello")}})
+				return err
+			}).With(graph.Policy{Timeout: timeout}))
+			b.Edge(graph.Start, "slow")
+			b.Edge("slow", graph.End)
+			g, err := b.Compile(graph.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = g.Invoke(r.Context(t.Context()), fan{}, graph.RunOptions{})
+			if cerr := r.Close(err); cerr != nil {
+				t.Error(cerr)
+			}
+			return err
+		}
+		if err := run(recording.Options{Record: true, Failed: true}, hangs, time.Second); !errors.Is(err, graph.ErrTimeout) {
+			t.Errorf("recorded: %v, want a timeout", err)
+		}
+		if err := run(recording.Options{}, noModel(t), time.Second); !errors.Is(err, graph.ErrTimeout) {
+			t.Errorf("replayed: %v, want a timeout", err)
+		}
+		began := time.Now()
+		if err := run(recording.Options{}, noModel(t), 0); err == nil || !strings.Contains(err.Error(), "this one was not within 1m0s") || time.Since(began) != time.Minute {
+			t.Errorf("without a timeout: %v after %v", err, time.Since(began))
 		}
 	})
 }

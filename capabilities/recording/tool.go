@@ -54,7 +54,7 @@ func Tools(set *tool.Set) *tool.Set {
 			result = &value{kind: list}
 		}
 		if len(out) == 1 && out[0].Type == message.TypeText && out[0].Extra == nil {
-			result = &value{kind: text, text: out[0].Text}
+			result = textOf(out[0].Text)
 		}
 		r.end(m, outcome{result, nil})
 		return out, nil
@@ -200,7 +200,7 @@ func (r *Recorder) list(name string) *call {
 		return m.call
 	}
 	for _, old := range r.old {
-		if old.kind == kindTools && old.name == r.redact.Replace(name) {
+		if old.kind == kindTools && old.name == r.clean(name) {
 			m := &made{call: &call{index: -1, kind: kindTools, name: old.name, outcome: old.outcome}, done: true, reused: true}
 			r.lists[name] = m
 			r.made = append(r.made, m)
@@ -215,7 +215,7 @@ func (r *Recorder) add(name string, v *value) {
 	r.mu.Lock()
 	m := r.lists[name]
 	if m == nil {
-		m = &made{call: &call{index: -1, kind: kindTools, name: r.redact.Replace(name)}, order: len(r.made) + len(r.differ)}
+		m = &made{call: &call{index: -1, kind: kindTools, name: r.clean(name)}, order: len(r.made) + len(r.differ)}
 		r.lists[name] = m
 		r.made = append(r.made, m)
 	}

@@ -147,8 +147,23 @@ func (v *value) set(name string, to *value) {
 	v.keys, v.items = append(v.keys, name), append(v.items, to)
 }
 
-// replaced returns v with each text replaced, also in names and numbers.
+// textOf returns a text. What is not valid UTF-8 is replaced, as in JSON.
+func textOf(s string) *value {
+	return &value{kind: text, text: strings.ToValidUTF8(s, "\uFFFD")}
+}
+
+// setText adds a text to an object, unless it is empty.
+func (v *value) setText(name, s string) {
+	if s != "" {
+		v.set(name, textOf(s))
+	}
+}
+
+// replaced returns v with each text replaced, also in names and numbers; nil for nil.
 func (v *value) replaced(by func(string) string) *value {
+	if v == nil {
+		return nil
+	}
 	own := *v
 	if own.text != "" {
 		if own.text = by(v.text); own.text != v.text {

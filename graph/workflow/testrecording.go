@@ -64,7 +64,9 @@ func (w *Workflow) openRecording(t *test, o TestOptions) (*tape, error) {
 	}
 	secrets := map[string]string{}
 	w.secretValues(secrets)
-	r, err := recording.Open(path, recording.Options{Record: o.Record, Fresh: o.Fresh, Test: t.name, Secrets: secrets})
+	r, err := recording.Open(path, recording.Options{
+		Record: o.Record, Fresh: o.Fresh, Failed: t.expect.status == graph.Failed, Test: t.name, Secrets: secrets,
+	})
 	if err != nil {
 		return nil, err
 	}
