@@ -63,7 +63,10 @@ func (w *Workflow) openRecording(t *test, o TestOptions) (*tape, error) {
 		return nil, nil
 	}
 	secrets := map[string]string{}
-	w.secretValues(secrets)
+	// Nodes get the values of the test, entries those of the workflow. The former come first: their
+	// names must not depend on what else is set.
+	w.secretValues(secrets, func(v *vault) *vault { return v.with(t.lookup()) })
+	w.secretValues(secrets, func(v *vault) *vault { return v })
 	r, err := recording.Open(path, recording.Options{
 		Record: o.Record, Fresh: o.Fresh, Failed: t.expect.status == graph.Failed, Test: t.name, Secrets: secrets,
 	})
@@ -73,11 +76,12 @@ func (w *Workflow) openRecording(t *test, o TestOptions) (*tape, error) {
 	return &tape{r, path}, nil
 }
 
-// secretValues adds the values of the secrets of the file, and of those that it names. Two secrets
-// of one name have numbers.
-func (w *Workflow) secretValues(all map[string]string) {
-	for _, v := range slices.Concat(w.vault.secrets, w.vault.hidden) {
-		value, err := w.vault.value(v.name)
+// secretValues adds the values of the secrets of the file, and of those that it names, in an
+// environment. Two values of one name have numbers.
+func (w *Workflow) secretValues(all map[string]string, in func(*vault) *vault) {
+	own := in(w.vault)
+	for _, v := range slices.Concat(own.secrets, own.hidden) {
+		value, err := own.value(v.name)
 		name := v.name
 		for n := 2; err == nil && all[name] != "" && all[name] != value; n++ {
 			name = fmt.Sprintf("%s %d", v.name, n)
@@ -87,7 +91,7 @@ func (w *Workflow) secretValues(all map[string]string) {
 		}
 	}
 	for _, sub := range w.subs {
-		sub.secretValues(all)
+		sub.secretValues(all, in)
 	}
 }
 

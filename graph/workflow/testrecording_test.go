@@ -17,14 +17,19 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// say is a kind whose nodes ask a model.
+// say is a kind whose nodes ask a model, with a key at the end of the prompt.
 type say struct {
-	Prompt string `json:"prompt"`
+	Prompt string          `json:"prompt"`
+	Key    workflow.Secret `json:"key,omitzero"`
 	model  model.Model
 }
 
-func (s *say) Run(ctx context.Context, _ workflow.Env) (any, error) {
-	said, err := model.Generate(ctx, s.model, model.Request{ID: graph.ExecutionID(ctx), Messages: []message.Message{message.User(s.Prompt)}})
+func (s *say) Run(ctx context.Context, env workflow.Env) (any, error) {
+	key, err := env.Reveal(s.Key)
+	if err != nil {
+		return nil, err
+	}
+	said, err := model.Generate(ctx, s.model, model.Request{ID: graph.ExecutionID(ctx), Messages: []message.Message{message.User(s.Prompt + key)}})
 	return said.Message.Text(), err
 }
 
@@ -277,4 +282,39 @@ func TestRecording_OfAFailingTest(t *testing.T) {
 	if r.read(file) != first {
 		t.Error("a run with another output was not recorded")
 	}
+}
+
+const withKeys = `version: 1
+secrets: {k: "${env:SECRET}"}
+state: {all: {type: list<string>, reducer: append}}
+nodes:
+  a: {say: {prompt: "use ", key: "${secret:k}"}, output: {all: "${{ result }}"}, next: b}
+  b: {workflow: sub.yaml, output: {all: "${{ result.text }}"}, next: END}
+tests:
+  - name: keys
+    env: {SECRET: the-value-of-the-test}
+    expect: {output: {all: ["re: use [secret k], not [secret k 2]", "re: sub [secret k], not [secret k 2]"]}}
+`
+
+// Nodes get the secrets of the environment of the test, which are redacted like the others.
+func TestRecording_HasNoSecretsOfTheTest(t *testing.T) {
+	r := newRecorded(t, func(prompt string) model.Answer {
+		if !strings.HasSuffix(prompt, " the-value-of-the-test") {
+			t.Errorf("the prompt is %q, want the value of the test", prompt)
+		}
+		return model.Say("re: " + prompt + ", not " + secretValue)
+	})
+	r.write("sub.yaml", `version: 1
+secrets: {k: "${env:SECRET}"}
+state: {text: string}
+output: [text]
+nodes: {a: {say: {prompt: "sub ", key: "${secret:k}"}, output: {text: "${{ result }}"}, next: END}}
+`)
+	r.run(withKeys, recordAll)
+	text := r.read("testdata/recordings/main/keys.yaml")
+	if strings.Contains(text, "the-value-of-the-test") || strings.Contains(text, secretValue) || strings.Count(text, "[secret k]") != 4 {
+		t.Errorf("the recording is\n%s", text)
+	}
+	r.is("", workflow.TestOptions{}, "", 0)
+	r.is("", recordAll, "", 0)
 }
