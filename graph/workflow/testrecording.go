@@ -28,7 +28,7 @@ type TestRecording struct {
 const recordings = "testdata/recordings"
 
 // Recording returns the path of the recording of a test, which need not exist: in the folder
-// testdata/recordings/FILE beside the file, where FILE is the name of the file without its ending.
+// testdata/recordings/FILE beside the file, where FILE is the name of the file without .yaml.
 func (w *Workflow) Recording(test string) string {
 	slug := slugOf(test)
 	alike := func(name string) bool { return name != test && slugOf(name) == slug }
@@ -42,7 +42,7 @@ func (w *Workflow) Recording(test string) string {
 func (w *Workflow) recordingFolder() string {
 	path := filepath.FromSlash(w.src.path)
 	base := filepath.Base(path)
-	return filepath.Join(filepath.Dir(path), filepath.FromSlash(recordings), strings.TrimSuffix(base, filepath.Ext(base)))
+	return filepath.Join(filepath.Dir(path), filepath.FromSlash(recordings), strings.TrimSuffix(base, ".yaml"))
 }
 
 // longestSlug limits the name of a recording, in bytes.
@@ -153,7 +153,8 @@ func (w *Workflow) removeRecordings() error {
 	left := len(entries)
 	for _, e := range entries {
 		path := filepath.Join(folder, e.Name())
-		if known[e.Name()] || !e.Type().IsRegular() || !recording.Is(path) {
+		// A file that begins with a dot is being written by another process.
+		if known[e.Name()] || strings.HasPrefix(e.Name(), ".") || !e.Type().IsRegular() || !recording.Is(path) {
 			continue
 		}
 		if err := os.Remove(path); err != nil {

@@ -318,3 +318,45 @@ nodes: {a: {say: {prompt: "sub ", key: "${secret:k}"}, output: {text: "${{ resul
 	r.is("", workflow.TestOptions{}, "", 0)
 	r.is("", recordAll, "", 0)
 }
+
+// Files whose names differ in their endings have folders of their own.
+func TestRecording_FilesWithOtherEndings(t *testing.T) {
+	r, paths := newRecorded(t, nil), map[string]string{}
+	for _, name := range []string{"a.yaml", "a.yml", "a.weft.yaml"} {
+		r.write(name, "version: 1\nstate: {x: int}\nnodes:\n  n: {set: {x: 1}, next: END}\n")
+		w, err := workflow.Load(r.path(name), workflow.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := w.Recording("test")
+		if other := paths[path]; other != "" {
+			t.Errorf("%s and %s have the same recording %s", name, other, path)
+		}
+		paths[path] = name
+	}
+}
+
+// A file that another process is writing is no recording of a test that is gone.
+func TestRecording_LeavesWhatIsBeingWritten(t *testing.T) {
+	r := newRecorded(t, func(string) model.Answer { return model.Say("ok") })
+	const text = `version: 1
+state: {text: string}
+nodes:
+  n: {say: {prompt: go}, output: {text: "${{ result }}"}, next: END}
+tests:
+  - name: writes
+`
+	if got := r.run(text, recordAll); got != "" {
+		t.Fatal(got)
+	}
+	const file = "testdata/recordings/main/writes.yaml"
+	r.write("testdata/recordings/main/.recording-1", r.read(file))
+	r.write("testdata/recordings/main/gone.yaml", r.read(file))
+	if got := r.run("", recordAll); got != "" {
+		t.Fatal(got)
+	}
+	r.read("testdata/recordings/main/.recording-1")
+	if _, err := os.Stat(r.path("testdata/recordings/main/gone.yaml")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the recording of a test that is gone is there: %v", err)
+	}
+}
