@@ -38,8 +38,8 @@ type Index struct {
 	// After a change, Reindex makes them anew.
 	Vectors Vectors
 	// Embed returns a vector of Dims numbers for each text. It is called at most once for a
-	// Put, a Batch, a Search, and for each page of Reindex, where it is called for the items alone
-	// if it fails for all.
+	// Put, a Batch, a Search, and for each page of Reindex. If it fails for a page, it is called
+	// for each item of the page.
 	Embed func(ctx context.Context, texts []string) ([][]float32, error)
 	// Ask returns the vector of the text of a search, for models that distinguish it; nil is Embed.
 	Ask  func(ctx context.Context, texts []string) ([][]float32, error)
