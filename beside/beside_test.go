@@ -15,7 +15,8 @@ func TestMain(m *testing.M) {
 }
 
 // The page is what render makes of the outcomes on it, so its text, its cases, its versions and its
-// verdicts are those of the program. What is seen now must agree with it.
+// verdicts are those of the program. What is seen now must agree with it. On a busy machine a node
+// may be late, so a disagreement counts if it is seen three times in turn.
 func TestPage_IsWhatIsSeen(t *testing.T) {
 	text, err := os.ReadFile(pageFile)
 	if err != nil {
@@ -35,20 +36,22 @@ func TestPage_IsWhatIsSeen(t *testing.T) {
 	}
 	for _, c := range cases {
 		for _, r := range runtimes {
-			for _, outcome := range seen[c.Name][r.Name] {
-				if r.Version == "" && outcome != c.Want {
-					t.Errorf("%s, %s: seen %q, want %q", r.Name, c.Name, outcome, c.Want)
-				}
-			}
-			if r.Version == "" || r.Programs[c.Name] == nil || agree(c, listed[c.Name][r.Name], seen[c.Name][r.Name]) {
+			if r.Programs[c.Name] == nil {
 				continue
 			}
-			again, err := observe(t.Context(), r, c, 2)
-			if err != nil {
-				t.Fatal(err)
+			page := listed[c.Name][r.Name]
+			if r.Version == "" {
+				page = Seen{c.Want} // Weft
 			}
-			if !agree(c, listed[c.Name][r.Name], again) {
-				t.Errorf("%s, %s: seen %q and %q, and the page has %q", r.Name, c.Name, seen[c.Name][r.Name], again, listed[c.Name][r.Name])
+			now, tries := seen[c.Name][r.Name], []Seen(nil)
+			for !agree(c, page, now) {
+				if tries = append(tries, now); len(tries) == 3 {
+					t.Errorf("%s, %s: seen %q, and the page has %q", r.Name, c.Name, tries, page)
+					break
+				}
+				if now, err = observe(t.Context(), r, c, 2); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 	}

@@ -16,7 +16,7 @@
 // page. It then runs each program twice. Weft's outcomes must be the wanted ones. Those of another
 // runtime must be on the page, or be other than the wanted one where the page has such outcomes too:
 // what a runtime does wrong may vary more than 20 runs show. A disagreement counts if it is seen
-// again, because some cases depend on how fast the nodes of another runtime are.
+// three times in turn, because some cases depend on how fast nodes are.
 //
 // The versions of the runtimes are those of go.mod. A new version needs its day in the [Runtime], and
 // a new page.
