@@ -61,6 +61,7 @@ var rules = []struct {
 	{checkpoint.ErrThreadID, ExitUsage, "name the thread with --thread NAME, at most 1024 bytes"},
 	{checkpoint.ErrBusy, ExitFailed, string(NextLocked)},
 	{checkpoint.ErrFull, ExitFailed, "free some space and give the same command again"},
+	{checkpoint.ErrNoBlobs, ExitFailed, "add the blobs of the store: --blobs store, or --blobs folder:DIR"},
 	{checkpoint.ErrCorrupt, ExitFailed, "put back a copy of the store, or use another one with --store sqlite:PATH"},
 	{checkpoint.ErrUnsupported, ExitFailed, "name a store of this program with --store; nothing was changed"},
 	{checkpoint.ErrUnavailable, ExitFailed, string(nextUnavailable)},
