@@ -256,3 +256,16 @@ func TestMCP_AgentUsesTheExamplesOfTheLibrary(t *testing.T) {
 		}
 	}
 }
+
+// A secret that only a server gets is used.
+func TestMCP_SecretOfAServerIsUsed(t *testing.T) {
+	for server, want := range map[string]int{
+		`{url: "https://example.org/mcp", headers: {authorization: "Bearer ${secret:shop}"}}`: 0,
+		`{url: "https://example.org/mcp"}`: 1,
+	} {
+		w := parseShop(t, mcpOptions(model.Script(), map[string]string{"SHOP": "s"}), server, "shop")
+		if got := w.Warnings(); len(got) != want {
+			t.Errorf("%s: got warnings %v, want %d", server, got, want)
+		}
+	}
+}

@@ -27,10 +27,10 @@ func (c *checker) warnElse() {
 
 // checkUnused warns of what is declared and used nowhere.
 func (c *checker) checkUnused() {
-	text := c.texts()
-	u := readIn(text)
+	u := readIn(c.texts(func(section string) bool { return slices.Contains([]string{"nodes", "edges", "defaults"}, section) }))
+	all := c.texts(func(section string) bool { return section != "secrets" && section != "tests" }) // a tool may have a secret
 	for _, v := range c.plan.secrets {
-		if !strings.Contains(text, "${secret:"+v.name+"}") {
+		if !strings.Contains(all, "${secret:"+v.name+"}") {
 			c.warn(v.at, "WF417", "", "the secret %s is never used", v.name)
 		}
 	}
@@ -143,8 +143,8 @@ func wordByte(b byte) bool {
 
 func (u used) reads(section, name string) bool { return u[section] || u[section+"."+name] }
 
-// texts returns all texts below nodes, edges and secrets, which may contain expressions.
-func (c *checker) texts() string {
+// texts returns all texts in some sections of the file.
+func (c *checker) texts(in func(section string) bool) string {
 	var b strings.Builder
 	var walk func(n *yaml.Node)
 	walk = func(n *yaml.Node) {
@@ -156,9 +156,9 @@ func (c *checker) texts() string {
 			walk(child)
 		}
 	}
-	for _, section := range []string{"nodes", "edges", "defaults"} {
-		if n := valueOf(c.plan.at, section); n != nil {
-			walk(n)
+	for i := 0; i+1 < len(c.plan.at.Content); i += 2 {
+		if in(c.plan.at.Content[i].Value) {
+			walk(c.plan.at.Content[i+1])
 		}
 	}
 	return b.String()
