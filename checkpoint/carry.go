@@ -124,9 +124,6 @@ func carried(ctx context.Context, from Store, thread string) iter.Seq2[Commit, e
 			b := bearer{store: from, list: list, held: map[blobAddress][]byte{}, gone: map[blobRun]int{}}
 			for i := range list {
 				c, err := b.commit(ctx, i)
-				if errors.Is(err, ErrNotFound) {
-					err = fmt.Errorf("%w: %q", errPruned, thread)
-				}
 				if !yield(c, err) || err != nil {
 					return
 				}
@@ -232,6 +229,9 @@ func (b *bearer) newest(run blobRun) int {
 func (b *bearer) load(ctx context.Context, i int) error {
 	at := b.list[i]
 	snap, err := b.store.Load(ctx, at.Key, at.Seq)
+	if errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("%w: %q", errPruned, at.Thread)
+	}
 	if err == nil {
 		err = verifyBlobs(snap)
 	}

@@ -123,11 +123,7 @@ func verify(ctx context.Context, store Store, thread string) (*Verified, error) 
 		if !hasHistory(ns) {
 			continue
 		}
-		err := v.chain(ctx, store, Key{thread, ns})
-		if errors.Is(err, ErrNotFound) {
-			return nil, fmt.Errorf("%w: %q", errPruned, thread)
-		}
-		if err != nil {
+		if err := v.chain(ctx, store, Key{thread, ns}); err != nil {
 			return nil, err
 		}
 	}
@@ -145,7 +141,7 @@ func (v *Verified) chain(ctx context.Context, store Store, k Key) error {
 	if err != nil {
 		return err
 	}
-	c := verifier{VerifiedChain: VerifiedChain{Namespace: k.Namespace}, stored: tags{}, hash: noHash}
+	c := verifier{VerifiedChain: VerifiedChain{Namespace: k.Namespace}, stored: tags{}}
 	b := bearer{store: store, list: list, held: map[blobAddress][]byte{}, gone: map[blobRun]int{}}
 	for i := 0; i < len(list) && err == nil; i++ {
 		var commit Commit
@@ -197,7 +193,6 @@ func undamaged(ctx context.Context, store Store, k Key) (list []Snapshot, damage
 type verifier struct {
 	VerifiedChain
 	stored tags
-	hash   string // what the next commit carries
 }
 
 // next checks the commit that is stored after the one before it, and the pieces that it adds.
@@ -220,7 +215,7 @@ func (c *verifier) next(commit *Commit) error {
 	case rec.Prev == "":
 	case missing > 0:
 		c.Since = seq
-	case rec.Prev == c.hash:
+	case rec.Prev == cmp.Or(c.Hash, noHash):
 		c.Since = cmp.Or(c.Since, seq)
 	case rec.Recovered:
 		c.Lost, c.Since = append(c.Lost, seq), seq
@@ -243,10 +238,9 @@ func (c *verifier) next(commit *Commit) error {
 	}
 	c.Commits++
 	c.Missing += missing
-	c.Head, c.hash, c.Hash = seq, noHash, ""
+	c.Head, c.Hash = seq, ""
 	if rec.Prev != "" {
-		c.hash = hashOf(commit.Header)
-		c.Hash = c.hash
+		c.Hash = hashOf(commit.Header)
 	}
 	return nil
 }

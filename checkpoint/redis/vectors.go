@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -121,7 +122,7 @@ func (v *vectors) Versions(ctx context.Context, items []memory.Item) ([]uint64, 
 		ns := memory.Encode(item.Namespace)
 		places[ns] = append(places[ns], i)
 	}
-	for part := range slices.Chunk(namesOf(places), atOnce) {
+	for part := range slices.Chunk(slices.Collect(maps.Keys(places)), atOnce) {
 		one := brief.OneCall(ctx)
 		err := inParallel(len(part), func(n int) error {
 			key, at := v.setKey(part[n])+":of", places[part[n]]
@@ -149,14 +150,6 @@ func (v *vectors) Versions(ctx context.Context, items []memory.Item) ([]uint64, 
 		}
 	}
 	return list, nil
-}
-
-func namesOf[V any](m map[string]V) []string {
-	list := make([]string, 0, len(m))
-	for name := range m {
-		list = append(list, name)
-	}
-	return list
 }
 
 // Remove implements memory.Vectors. The vectors of an item go with its record.
@@ -305,7 +298,7 @@ func (v *vectors) read(ctx context.Context, hits []hit) (found []memory.Found, s
 	}
 	texts := make([]string, len(hits))
 	looked := make([]bool, len(hits))
-	for part := range slices.Chunk(namesOf(places), atOnce) {
+	for part := range slices.Chunk(slices.Collect(maps.Keys(places)), atOnce) {
 		one := brief.OneCall(ctx)
 		err := inParallel(len(part), func(n int) error {
 			at := places[part[n]]
