@@ -56,7 +56,7 @@ func (w *waker) attend(ctx context.Context, s *stored, now time.Time) error {
 	}
 	err = w.config.Resume(ctx, s.Timer)
 	if ctx.Err() != nil && err != nil {
-		return err // the run was stopped, and s stays as it is
+		return err // the run was stopped: the next waker goes on with it
 	}
 	s.Begun = false
 	if err != nil {
