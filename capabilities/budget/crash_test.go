@@ -14,20 +14,6 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// mortalStore is the store as a process sees it.
-type mortalStore struct {
-	checkpoint.Store
-	life *storetest.Life
-}
-
-func (s mortalStore) Commit(ctx context.Context, c checkpoint.Commit) error {
-	return s.life.Write(func() error { return s.Store.Commit(ctx, c) })
-}
-
-func (s mortalStore) Put(ctx context.Context, p checkpoint.Pending) error {
-	return s.life.Write(func() error { return s.Store.Put(ctx, p) })
-}
-
 type log struct {
 	Log state.List[string] `json:"log"`
 }
@@ -62,7 +48,7 @@ func spender(t *testing.T, s storage, name string, p *provider, l *storetest.Lif
 	b.Edge(graph.Start, "a")
 	b.Edge("a", "b")
 	b.Edge("b", graph.End)
-	g, err := b.Compile(graph.Config{Store: mortalStore{s.Store, l}})
+	g, err := b.Compile(graph.Config{Store: l.Store(s.Store)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/ed25519"
 	"errors"
 	"path/filepath"
@@ -31,20 +30,6 @@ func TestAudit_FindsWhatWasChanged(t *testing.T) {
 			t.Errorf("line %d: got %q, want %q in it", i+1, line, want)
 		}
 	}
-}
-
-// mortal is a store as a process sees it that dies at one of its writes.
-type mortal struct {
-	checkpoint.Store
-	life *storetest.Life
-}
-
-func (s mortal) Commit(ctx context.Context, c checkpoint.Commit) error {
-	return s.life.Write(func() error { return s.Store.Commit(ctx, c) })
-}
-
-func (s mortal) Put(ctx context.Context, p checkpoint.Pending) error {
-	return s.life.Write(func() error { return s.Store.Put(ctx, p) })
 }
 
 // A process dies at each of its writes, before and after it is done, on each store. Another process
@@ -87,7 +72,7 @@ func TestAudit_HoldsAfterDeathAtEachWrite(t *testing.T) {
 func diesAt(t *testing.T, store checkpoint.Store, n int, done bool, key ed25519.PrivateKey, public ed25519.PublicKey) bool {
 	thread := t.Name() + strings.Repeat("+", n) + map[bool]string{true: " done"}[done]
 	life := &storetest.Life{Left: n, Done: done}
-	if err := finish(t, mortal{store, life}, thread, key); (err != nil) != life.Ended() {
+	if err := finish(t, life.Store(store), thread, key); (err != nil) != life.Ended() {
 		t.Fatalf("death at write %d: %v", n, err)
 	}
 	if err := finish(t, store, thread, key); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 )
 
@@ -46,20 +47,41 @@ func (l *Life) Ended() bool {
 	return l.ended
 }
 
-// Documents returns documents as the process sees them.
-func (l *Life) Documents(of document.Store) document.Store { return documents{of, l} }
+// Store returns a store as the process sees it. It has no optional methods.
+func (l *Life) Store(of checkpoint.Store) checkpoint.Store { return mortalStore{of, l} }
 
-type documents struct {
-	document.Store
+type mortalStore struct {
+	checkpoint.Store
 	life *Life
 }
 
+func (s mortalStore) Commit(ctx context.Context, c checkpoint.Commit) error {
+	return s.life.Write(func() error { return s.Store.Commit(ctx, c) })
+}
+
+func (s mortalStore) Put(ctx context.Context, p checkpoint.Pending) error {
+	return s.life.Write(func() error { return s.Store.Put(ctx, p) })
+}
+
+// Documents returns documents as the process sees them.
+func (l *Life) Documents(of document.Store) document.Store { return Documents(of, l.Write) }
+
+// Documents returns documents each of whose writes is made by a function.
+func Documents(of document.Store, write func(do func() error) error) document.Store {
+	return documents{of, write}
+}
+
+type documents struct {
+	document.Store
+	write func(do func() error) error
+}
+
 func (s documents) Set(ctx context.Context, p document.Place, c document.Change) (d document.Doc, err error) {
-	err = s.life.Write(func() error { d, err = s.Store.Set(ctx, p, c); return err })
+	err = s.write(func() error { d, err = s.Store.Set(ctx, p, c); return err })
 	return d, err
 }
 
 func (s documents) Batch(ctx context.Context, p document.Place, c []document.Change) (d []document.Doc, err error) {
-	err = s.life.Write(func() error { d, err = s.Store.Batch(ctx, p, c); return err })
+	err = s.write(func() error { d, err = s.Store.Batch(ctx, p, c); return err })
 	return d, err
 }

@@ -34,6 +34,18 @@ func (p place) failed(store string, threads ...string) {
 // TestBulk_KillAtEachWrite kills a verb for many threads before and after each of its writes. The
 // same command then does the rest.
 func TestBulk_KillAtEachWrite(t *testing.T) {
+	killAtEachWrite(t, 6, 3, func(p place, store, crash string) (killed bool) {
+		p.write("failing.yaml", failing)
+		p.failed(store, "a", "b", "c")
+		return p.resumeKilled(store, "crash:"+crash)
+	})
+}
+
+// killAtEachWrite calls try on each store for each write of a process: crash is the rest of the
+// address of a store that kills the process before or after that write. It ends when try reports
+// that no process was killed, and wants at least so many writes before. With -short, it tries one
+// of stride writes on a server, which takes long.
+func killAtEachWrite(t *testing.T, least, stride int, try func(p place, store, crash string) (killed bool)) {
 	t.Parallel()
 	for name, address := range map[string]func(*testing.T) string{
 		"sqlite":   nil,
@@ -44,19 +56,17 @@ func TestBulk_KillAtEachWrite(t *testing.T) {
 			t.Run(name+" "+side, func(t *testing.T) {
 				t.Parallel()
 				for n := 1; ; n++ {
-					if address != nil && testing.Short() && n%3 != 1 {
-						continue // a server takes long
+					if address != nil && testing.Short() && (n-1)%stride != 0 {
+						continue
 					}
 					p := newPlace(t)
-					p.write("failing.yaml", failing)
 					store, at := "sqlite:"+p.path("weft.db"), p.path("weft.db")
 					if address != nil {
 						store = address(t)
 						at = store
 					}
-					p.failed(store, "a", "b", "c")
-					if !p.resumeKilled(store, fmt.Sprintf("crash:%d:%s:%s", n, side, at)) {
-						if n < 7 {
+					if !try(p, store, fmt.Sprintf("%d:%s:%s", n, side, at)) {
+						if n <= least {
 							t.Errorf("there were only %d writes to die at", n-1)
 						}
 						return

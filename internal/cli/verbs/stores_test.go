@@ -13,6 +13,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/postgres"
 	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/internal/storetest"
 )
 
 // crashStore kills its own process at the nth write: before the write reaches the
@@ -63,22 +64,7 @@ func (s crashAll) Documents(ctx context.Context) (document.Store, error) {
 	docs, err := s.Store.(interface {
 		Documents(context.Context) (document.Store, error)
 	}).Documents(ctx)
-	return crashDocuments{docs, s.crashStore}, err
-}
-
-type crashDocuments struct {
-	document.Store
-	crash *crashStore
-}
-
-func (d crashDocuments) Set(ctx context.Context, p document.Place, c document.Change) (doc document.Doc, err error) {
-	err = d.crash.write(func() error { doc, err = d.Store.Set(ctx, p, c); return err })
-	return doc, err
-}
-
-func (d crashDocuments) Batch(ctx context.Context, p document.Place, c []document.Change) (docs []document.Doc, err error) {
-	err = d.crash.write(func() error { docs, err = d.Store.Batch(ctx, p, c); return err })
-	return docs, err
+	return storetest.Documents(docs, s.write), err
 }
 
 func (s *crashStore) Commit(ctx context.Context, c checkpoint.Commit) error {

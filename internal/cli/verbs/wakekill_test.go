@@ -3,13 +3,10 @@
 package verbs_test
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/weftrun/weft/internal/servertest"
 )
 
 // overdue has a question that expires at once, and then leaves a line.
@@ -29,34 +26,11 @@ nodes:
 // A waker is killed before and after each of its writes, of checkpoints and of timers. The next one
 // does the rest.
 func TestWake_KillAtEachWrite(t *testing.T) {
-	t.Parallel()
-	for name, address := range map[string]func(*testing.T) string{
-		"sqlite":   nil,
-		"redis":    func(t *testing.T) string { return servertest.Redis(t) },
-		"postgres": func(t *testing.T) string { return servertest.Postgres(t) },
-	} {
-		for _, side := range []string{"before", "after"} {
-			t.Run(name+" "+side, func(t *testing.T) {
-				t.Parallel()
-				for n := 1; ; n++ {
-					p := newPlace(t)
-					p.write("overdue.yaml", overdue)
-					store, at := "sqlite:"+p.path("weft.db"), p.path("weft.db")
-					if address != nil {
-						store = address(t)
-						at = store
-					}
-					p.must(4, "run", p.path("overdue.yaml"), "--thread", "t", "--store", store, "--input", "worklog="+p.path("worklog"))
-					if !p.wakeKilled(store, fmt.Sprintf("crash-all:%d:%s:%s", n, side, at)) {
-						if n < 4 {
-							t.Errorf("there were only %d writes to die at", n-1)
-						}
-						return
-					}
-				}
-			})
-		}
-	}
+	killAtEachWrite(t, 3, 1, func(p place, store, crash string) (killed bool) {
+		p.write("overdue.yaml", overdue)
+		p.must(4, "run", p.path("overdue.yaml"), "--thread", "t", "--store", store, "--input", "worklog="+p.path("worklog"))
+		return p.wakeKilled(store, "crash-all:"+crash)
+	})
 }
 
 // wakeKilled wakes a thread in a process that is killed, and then in others. It reports whether the
