@@ -63,12 +63,12 @@ func TestTimeline_IsReadFromItsTurn(t *testing.T) {
 	tasks := func(query string) string {
 		return gjson.Get(get(t, h, "/studio/api/threads/t%201/timeline"+query).Body.String(), "spans.#.Task").Raw
 	}
-	m.read = 0
+	m.read.Store(0)
 	if got, want := tasks(""), `["first","last"]`; got != want {
 		t.Errorf("the turn has the tasks %s, want %s", got, want)
 	}
-	if m.read > 40 {
-		t.Errorf("%d batches of 204 were read", m.read)
+	if read := m.read.Load(); read > 40 {
+		t.Errorf("%d batches of 204 were read", read)
 	}
 	if got, want := tasks(fmt.Sprint("?at=", newest.Checkpoint)), `["first"]`; got != want {
 		t.Errorf("up to the newest checkpoint the turn has the tasks %s, want %s", got, want)

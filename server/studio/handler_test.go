@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ type memory struct {
 	refuse  error
 	records map[string]string // answers by method and path
 	log     eventlog.Log
-	read    int // batches of the log
+	read    atomic.Int64 // counts the batches of the log
 	changed chan struct{}
 }
 
@@ -108,7 +109,7 @@ func (m *memory) Remove(_ context.Context, thread string) error { return m.note(
 func (m *memory) Events(ctx context.Context, thread string, after uint64) iter.Seq2[eventlog.Batch, error] {
 	return func(yield func(eventlog.Batch, error) bool) {
 		for b, err := range m.log.Follow(ctx, thread, after) {
-			if m.read++; !yield(b, err) {
+			if m.read.Add(1); !yield(b, err) {
 				return
 			}
 		}
