@@ -270,24 +270,17 @@ func describe(v any) string {
 
 // decodePlain reads JSON; numbers stay text, as json.Number.
 func decodePlain(data []byte) (v any, err error) {
-	if !json.Valid(data) { // a Decoder would stop after the first value
-		return nil, json.Unmarshal(data, &v)
-	}
-	switch data[0] {
-	case '{', '[', ' ', '\t', '\r', '\n':
+	if len(data) > 0 && strings.IndexByte("\"tfn", data[0]) < 0 { // the others have no numbers
 		d := json.NewDecoder(bytes.NewReader(data))
 		d.UseNumber()
-		err = d.Decode(&v)
-		return v, err
-	case '"':
-		var s string
-		err = json.Unmarshal(data, &s)
-		return s, err
-	case 't', 'f', 'n':
-		err = json.Unmarshal(data, &v)
-		return v, err
+		if d.Decode(&v) == nil && len(bytes.TrimLeft(data[d.InputOffset():], " \t\r\n")) == 0 {
+			return v, nil
+		}
 	}
-	return json.Number(bytes.TrimRight(data, " \t\r\n")), nil
+	if err = json.Unmarshal(data, &v); err != nil {
+		return nil, err
+	}
+	return v, nil
 }
 
 // maxIntDigits is the length of the longest int64 in decimal, with its sign.
