@@ -54,7 +54,8 @@ const (
 	// MaxPage is the number of bytes after which [Table].Read stops.
 	MaxPage = 4 << 20
 
-	pageSize = 128 // events that a follower reads at once
+	firstPage = 8   // events that a follower reads at first, as it may need no more
+	pageSize  = 128 // and at most
 )
 
 // Over returns a bus that stores the newest keep events of each topic in a table. If keep is 0, it
@@ -123,9 +124,9 @@ func (b *Polled) Follow(ctx context.Context, name string, after uint64) iter.Seq
 		}
 		b.join(name)
 		defer b.leave(name)
-		for at := after; ctx.Err() == nil; {
+		for at, size := after, firstPage; ctx.Err() == nil; size = min(4*size, pageSize) {
 			more := b.news(name)
-			events, err := b.table.Read(ctx, name, at, pageSize)
+			events, err := b.table.Read(ctx, name, at, size)
 			if err != nil && ctx.Err() == nil && !passing(err) {
 				yield(Event{}, err)
 				return
