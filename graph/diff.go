@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/state"
@@ -53,11 +54,14 @@ type Writer struct {
 // names who wrote what differs.
 func (t StoredThread[S]) Diff(ctx context.Context, from, to uint64) (Difference, error) {
 	d := Difference{From: from, To: to}
-	before, _, err := t.load(ctx, from)
-	if err != nil {
-		return d, err
-	}
+	var before state.View
+	var missing error
+	var loaded sync.WaitGroup
+	loaded.Go(func() { before, _, missing = t.load(ctx, from) })
 	after, _, err := t.load(ctx, to)
+	if loaded.Wait(); missing != nil {
+		return d, missing
+	}
 	if err != nil {
 		return d, err
 	}
