@@ -14,6 +14,10 @@ import (
 // buildHeader names the program that has answered. A page of another program offers a reload.
 const buildHeader = "X-Weft-Build"
 
+// partsHeader with "first" asks for a page that may leave out the parts that take the most time. A
+// page that has left some out has the same header.
+const partsHeader = "X-Weft-Parts"
+
 // build returns a name of the program with these assets.
 func (a *assets) build() string {
 	sum := sha256.New()

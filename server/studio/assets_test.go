@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"io"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -66,4 +67,25 @@ func TestAssets_AreSmall(t *testing.T) {
 		t.Errorf("the files have %d bytes, and %d compressed; want at most 600 KiB and 60 KiB", plain, sent)
 	}
 	t.Logf("%d files of %d bytes, %d compressed", len(a.files), plain, sent)
+}
+
+// A page names the modules of all pages: what main.js imports, and what these import.
+func TestAssets_ModulesOfAllPages(t *testing.T) {
+	a, err := loadAssets(embedded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	imported := regexp.MustCompile(`(?m)^import .*'\./([a-z]+\.js)'$`)
+	found, queue := []string{}, []string{"main.js"}
+	for len(queue) > 0 {
+		for _, m := range imported.FindAllStringSubmatch(string(a.files[queue[0]].data), -1) {
+			if !slices.Contains(found, m[1]) {
+				found, queue = append(found, m[1]), append(queue, m[1])
+			}
+		}
+		queue = queue[1:]
+	}
+	if slices.Sort(found); !slices.Equal(found, modules) {
+		t.Errorf("main.js imports %v, and pages name %v", found, modules)
+	}
 }

@@ -100,9 +100,8 @@ func wayOf(node string, w checkpoint.Way) way {
 func changeOf(c graph.Change) change {
 	shown := change{Field: c.Field, Type: c.Type}
 	after := c.After
-	if added := addedTo(c.Before, c.After); len(added) > 0 {
-		shown.Added = len(added)
-		after, _ = json.Marshal(added) // of valid JSON
+	if added, n := addedTo(c.Before, c.After); n > 0 {
+		after, shown.Added = added, n
 	}
 	shown.Before, shown.After = fieldOf("", orNothing(c.Before)), fieldOf("", orNothing(after))
 	times := map[string]int{}
@@ -133,22 +132,26 @@ func orNothing(value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// addedTo returns the items of the list after that come after those of the list before, or nil if
-// one is no list, or the list has changed otherwise.
-func addedTo(before, after json.RawMessage) []json.RawMessage {
-	var old, all []json.RawMessage
-	if before != nil && (before[0] != '[' || json.Unmarshal(before, &old) != nil) {
-		return nil
+// addedTo returns the items of the list after that come after those of the list before, as a list,
+// and their number. It is 0 if one is no list, or the list has changed otherwise.
+func addedTo(before, after json.RawMessage) (added json.RawMessage, n int) {
+	if len(after) < 3 || after[0] != '[' {
+		return nil, 0
 	}
-	if after == nil || after[0] != '[' || json.Unmarshal(after, &all) != nil || len(all) <= len(old) {
-		return nil
-	}
-	for i := range old {
-		if !bytes.Equal(old[i], all[i]) {
-			return nil
+	items := after[1:]
+	switch {
+	case before == nil || string(before) == "[]":
+	case before[0] != '[':
+		return nil, 0
+	default:
+		rest, ok := bytes.CutPrefix(after, before[:len(before)-1]) // both are compact
+		if !ok || len(rest) == 0 || rest[0] != ',' {
+			return nil, 0
 		}
+		items = rest[1:]
 	}
-	return all[len(old):]
+	added = append(json.RawMessage{'['}, items...)
+	return added, members(added)
 }
 
 // row is the change in the table.

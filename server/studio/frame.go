@@ -12,6 +12,9 @@ import (
 var sections = []struct{ path, name string }{{"/graphs", "Graphs"}, {"/threads", "Threads"}, {"/inbox", "Inbox"}, {"/editor", "Editor"},
 	{"/store", "Store"}, {"/assistants", "Assistants"}, {"/crons", "Crons"}, {"/system", "System"}}
 
+// modules are what main.js imports on every page, so that a browser loads them at once.
+var modules = []string{"copy.js", "palette.js", "picture.js", "refresh.js", "run.js", "slider.js", "stream.js"}
+
 // frame returns a page with what all pages have around their content.
 func (s *Handler) frame(v view) *h.Element {
 	var menu h.Parts
@@ -30,6 +33,7 @@ func (s *Handler) frame(v view) *h.Element {
 			h.Title(h.Text(v.title+" · Weft")),
 			h.Link(h.Rel("stylesheet"), h.Href(s.asset("studio.css"))),
 			h.Link(h.Rel("icon"), h.Href(s.asset("icon.svg"))),
+			h.Each(modules, func(name string) h.Part { return h.Link(h.Rel("modulepreload"), h.Href(s.asset(name))) }),
 			h.Module(s.asset("main.js")),
 		),
 		h.Body(

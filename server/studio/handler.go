@@ -127,12 +127,15 @@ type request struct {
 	cache  *picture.Cache
 	write  bool // the caller may change something
 	edits  Editor
+	first  bool // the page may leave out parts
+	left   bool // it has left some out
 	fault  func(error) (int, string)
 }
 
 // request returns a request with its source.
 func (s *Handler) request(r *http.Request, source Source) *request {
-	return &request{r, source, s.config.Base, &s.layouts, !s.config.ReadOnly, s.config.Editor, s.config.Fault}
+	return &request{Request: r, source: source, base: s.config.Base, cache: &s.layouts, write: !s.config.ReadOnly,
+		edits: s.config.Editor, first: r.Header.Get(partsHeader) == "first", fault: s.config.Fault}
 }
 
 // view is a page inside its frame.
@@ -148,7 +151,11 @@ func (s *Handler) page(show func(*request) (view, error)) http.HandlerFunc {
 		source, err := s.config.Open(r)
 		if err == nil {
 			var v view
-			if v, err = show(s.request(r, source)); err == nil {
+			asked := s.request(r, source)
+			if v, err = show(asked); err == nil {
+				if asked.left {
+					w.Header().Set(partsHeader, "first")
+				}
 				s.write(w, r, http.StatusOK, v)
 				return
 			}
@@ -179,7 +186,11 @@ func (s *Handler) problem(w http.ResponseWriter, r *http.Request, status int, te
 
 // write answers with a page.
 func (s *Handler) write(w http.ResponseWriter, r *http.Request, status int, v view) {
-	w.Header().Set("Cache-Control", "no-cache")
+	keep := "no-cache"
+	if w.Header().Get(partsHeader) != "" {
+		keep = "no-store" // or a browser that goes back shows it as the page
+	}
+	w.Header().Set("Cache-Control", keep)
 	var page bytes.Buffer
 	_ = h.Document(&page, s.frame(v)) // a buffer takes all
 	reply(w, r, status, "text/html; charset=utf-8", page.Bytes())

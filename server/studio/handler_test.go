@@ -283,6 +283,37 @@ func TestThread_Changes(t *testing.T) {
 	holds(t, get(t, h, "/studio/threads/t%201?from=77"), 404, "the thread has no checkpoint 77")
 }
 
+func TestThread_LeavesOutParts(t *testing.T) {
+	h, _ := newStudio(t, "/studio")
+	ask := func(path string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Header.Set("X-Weft-Parts", "first")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	w := ask("/studio/threads/t%201?at=3")
+	holds(t, w, 200, "checkpoint 3 of 5", "read, graph, ran once", "Changes since checkpoint 2", `id="fields"`, "!weft-timeline", `!id="times"`, `!id="commits"`)
+	if w.Header().Get("X-Weft-Parts") != "first" || w.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("a page without all parts must say so, and must not be stored (got %v)", w.Header())
+	}
+	whole := get(t, h, "/studio/threads/t%201?at=3")
+	for _, id := range []string{"summary", "steps", "acts", "asked", "picture", "tabs", "fields", "differences"} {
+		part := regexp.MustCompile(`(?s)<div id="` + id + `" class="part".*?<div id=`)
+		if got, want := part.FindString(w.Body.String()), part.FindString(whole.Body.String()); got != want || got == "" {
+			t.Errorf("the part %s is not that of the whole page:\n%s\n%s", id, got, want)
+		}
+	}
+	for _, path := range []string{"/studio/threads/new-aa", "/studio/threads", "/studio/threads/t%201/chat"} {
+		if w := ask(path); w.Header().Get("X-Weft-Parts") != "" {
+			t.Errorf("%s leaves out parts", path)
+		}
+	}
+	if w := get(t, h, "/studio/threads/t%201"); w.Header().Get("X-Weft-Parts") != "" {
+		t.Error("a page leaves out parts and was not asked to")
+	}
+}
+
 func TestThread_AtAnOlderCheckpoint(t *testing.T) {
 	h, _ := newStudio(t, "/studio")
 	holds(t, get(t, h, "/studio/threads/t%201?at=3"), 200, "checkpoint 3 of 5", "read, graph, ran once", "!waits for a person", `href="/studio/threads/t%201?at=2"`,

@@ -64,3 +64,25 @@ func TestQuoted(t *testing.T) {
 		}
 	}
 }
+
+func TestAddedTo(t *testing.T) {
+	for _, c := range []struct {
+		before, after, added string
+		n                    int
+	}{
+		{`[1,2]`, `[1,2,{"a":[3,4]},5]`, `[{"a":[3,4]},5]`, 2}, {`[]`, `["a,b"]`, `["a,b"]`, 1}, {``, `[1,2]`, `[1,2]`, 2},
+		{`[1,2]`, `[1,23]`, ``, 0}, {`[1,2]`, `[1,2]`, ``, 0}, {`[2]`, `[1,2]`, ``, 0}, {`[[1]]`, `[[1,2]]`, ``, 0}, {`[1]`, `[]`, ``, 0}, {``, `[]`, ``, 0}, {``, ``, ``, 0},
+		{`null`, `[1]`, ``, 0}, {`{"a":1}`, `{"a":1,"b":2}`, ``, 0}, {`"[1"`, `"[1,2"`, ``, 0}, {`1`, `[1,2]`, ``, 0},
+	} {
+		var before, after json.RawMessage
+		if c.before != "" {
+			before = json.RawMessage(c.before)
+		}
+		if c.after != "" {
+			after = json.RawMessage(c.after)
+		}
+		if added, n := addedTo(before, after); string(added) != c.added || n != c.n {
+			t.Errorf("from %s to %s: got %s, %d, want %s, %d", c.before, c.after, added, n, c.added, c.n)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -108,8 +109,10 @@ func showThread(r *request) (view, error) {
 		return view{}, err
 	}
 	p.Commit, p.At, p.Turn = turn[0], turn[0].Checkpoint, turn
-	if p.Spaces, err = graph.Namespaces(r.Context(), t.Store, t.ID); err != nil {
-		return view{}, err
+	if !r.first {
+		if p.Spaces, err = graph.Namespaces(r.Context(), t.Store, t.ID); err != nil {
+			return view{}, err
+		}
 	}
 	if err := p.history(r); err != nil {
 		return view{}, err
@@ -170,21 +173,47 @@ func parentOf(c graph.CommitInfo) uint64 {
 	return c.Checkpoint - 1
 }
 
-// show reads the state and draws the pictures.
+// show reads the state and draws the pictures. It compares the states meanwhile.
 func (p *threadPage) show(r *request, turn []graph.CommitInfo) (err error) {
+	var compared error
+	var compare sync.WaitGroup
+	if p.Graph != nil {
+		compare.Go(func() { p.Diff, compared = p.diffOf(r, p.Graph.Thread(p.ID)) })
+	}
+	if err = p.draw(r, turn); err == nil && p.Graph != nil {
+		err = p.read(r)
+	}
+	compare.Wait()
+	return cmp.Or(err, compared)
+}
+
+// read reads the state.
+func (p *threadPage) read(r *request) error {
+	state, _, err := p.Graph.Thread(p.ID).State(r.Context(), p.At)
+	if err == nil {
+		p.Fields, err = fieldsOf(state)
+	}
+	return err
+}
+
+// draw draws the pictures of the turn.
+func (p *threadPage) draw(r *request, turn []graph.CommitInfo) (err error) {
 	atHead := p.At == p.Newest
 	now, until := p.Commit.Time, p.Commit.Time
 	if atHead {
 		until = time.Time{}
 	}
-	if p.Activity, err = r.activityOf(p.Thread, turn, until, atHead && p.Status == "busy"); err != nil {
-		return err
+	busy := atHead && p.Status == "busy"
+	if !r.first || busy || r.URL.Query().Get("tab") == "task" {
+		if p.Activity, err = r.activityOf(p.Thread, turn, until, busy); err != nil {
+			return err
+		}
 	}
-	if atHead && p.Status == "busy" {
+	if busy {
 		now = time.Now()
 	}
 	spans := p.Activity.spans
-	if chart := picture.Gantt(lastOfSpans(spans), now); chart != "" {
+	if chart := picture.Gantt(lastOfSpans(spans), now); chart != "" && !r.first {
 		p.Chart = h.SVG(chart)
 	}
 	if p.Graph == nil {
@@ -197,24 +226,16 @@ func (p *threadPage) show(r *request, turn []graph.CommitInfo) (err error) {
 		return err
 	}
 	p.Nodes, p.Drawn = d.Nodes, d
-	if err := p.decisions(r); err != nil {
-		return err
-	}
 	run := picture.NewRun(d, turn)
-	if atHead && p.Status == "busy" {
+	if busy {
 		run.Watch(&d, spans)
 	}
 	p.Run, p.Picture, p.Text = run, r.draw(d, run), d.Text()
+	if r.first {
+		return nil
+	}
 	p.Timeline = h.SVG(picture.Timeline(newestOf(turn, maxColumns), run, d))
-	state, _, err := p.Graph.Thread(p.ID).State(r.Context(), p.At)
-	if err != nil {
-		return err
-	}
-	if p.Fields, err = fieldsOf(state); err != nil {
-		return err
-	}
-	p.Diff, err = p.diffOf(r, p.Graph.Thread(p.ID))
-	return err
+	return p.decisions(r)
 }
 
 // What a page shows of a turn at most: its newest steps, and in the charts steps and spans.

@@ -13,6 +13,10 @@ import (
 // replaces what differs.
 func (p *threadPage) view(r *request) view {
 	path := r.threadPath(p.ID)
+	var rest h.Part
+	if r.left = r.first && p.At > 0; !r.left {
+		rest = h.Parts{part("times", p.times(), p.wideRows(r)), part("timeline", p.turn()), part("decisions", p.decided()), part("subgraphs", p.children(r)), part("commits", p.checkpoints(r))}
+	}
 	return view{"/threads", "Thread " + p.ID, h.Custom("weft-run", h.Data("events", path+"/events"), h.Data("position", fmt.Sprint(p.Activity.position)),
 		part("summary", p.summary(r), h.If(p.Error != "", h.P(h.Class("error"), h.Text(p.Error))), h.If(p.Note != "", muted(p.Note))),
 		part("steps", p.branches(r), p.steps(r)),
@@ -22,7 +26,7 @@ func (p *threadPage) view(r *request) view {
 			part("picture", p.run()),
 			p.inspector(r),
 		),
-		part("times", p.times(), p.wideRows(r)), part("timeline", p.turn()), part("decisions", p.decided()), part("subgraphs", p.children(r)), part("commits", p.checkpoints(r)),
+		rest,
 	)}
 }
 

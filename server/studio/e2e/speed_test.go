@@ -96,7 +96,18 @@ func (b *tab) frames(each string) float64 {
 	})`)
 }
 
+// shown is an expression for the ms from a change of the page until a part of it has a text.
+func shown(change, part, text string) string {
+	return fmt.Sprintf(`(async () => {
+		const begun = performance.now()
+		%s
+		while (!document.querySelector(%q).innerText.includes(%q)) await new Promise((r) => setTimeout(r, 5))
+		return performance.now() - begun
+	})()`, change, part, text)
+}
+
 // BenchmarkGoals measures the studio once, in one run: go test -run '^$' -bench Goals -benchtime 1x.
+// Each goal makes the threads that it shows.
 func BenchmarkGoals(b *testing.B) {
 	s := served(b, map[string]string{"loops.yaml": loops, "asks.yaml": asks, "large.yaml": large, "wide.yaml": wide(), "fan.yaml": fan}, "--store", "sqlite:weft.db")
 	goal := func(name string, measure func(b *testing.B, t *tab)) {
@@ -122,38 +133,45 @@ func BenchmarkGoals(b *testing.B) {
 		b.ReportMetric(t.frames(`document.querySelector('weft-picture .scroll').scrollTop = 37 * n % 3000`), "fps-pan")
 		b.ReportMetric(t.frames(`if (n % 6 === 0) document.querySelector('weft-picture').scale(n % 12 ? 1 : -1)`), "fps-zoom")
 	})
-	long := "/studio/threads/" + s.runs(b, "loops", map[string]any{"last": 10_000})
 	goal("thread-of-10000", func(b *testing.B, t *tab) {
-		open(long)(b, t)
+		open("/studio/threads/"+s.runs(b, "loops", map[string]any{"last": 10_000}))(b, t)
 		b.ReportMetric(eval[float64](t, `document.querySelectorAll('#commits tbody tr').length`), "rows")
-		b.ReportMetric(eval[float64](t, `(async () => {
-			const begun = performance.now()
-			const range = document.querySelector('#at')
+		jump := `const range = document.querySelector('#at')
 			range.value = '5000'
-			range.dispatchEvent(new Event('input', {bubbles: true}))
-			while (!document.querySelector('#summary').innerText.includes('checkpoint 5000 of')) await new Promise((r) => setTimeout(r, 5))
-			return performance.now() - begun
-		})()`), "ms-jump")
+			range.dispatchEvent(new Event('input', {bubbles: true}))`
+		b.ReportMetric(eval[float64](t, shown(jump, "#summary", "checkpoint 5000 of")), "ms-jump")
 		b.ReportMetric(t.frames(`scrollTo(0, 29 * n % document.body.scrollHeight)`), "fps-scroll")
 	})
-	text := strings.Repeat("0123456789abcdef", 15<<10)
-	big := "/studio/threads/" + s.runs(b, "large", map[string]any{"texts": []string{text, text}})
-	goal("diff-of-1MiB", open(big+"?at=3&from=2"))
-	branched := s.runs(b, "loops", map[string]any{"last": 5})
-	for range 50 {
-		var history []struct {
-			Checkpoint json.RawMessage `json:"checkpoint"`
+	goal("diff-of-1MiB", func(b *testing.B, t *tab) {
+		text := strings.Repeat("0123456789abcdef", 15<<10)
+		big := "/studio/threads/" + s.runs(b, "large", map[string]any{"texts": []string{text, text}})
+		open(big+"?at=3&from=2")(b, t)
+		t.do(chromedp.Navigate(t.origin + big + "?at=3&from=2&tab=raw"))
+		t.until(`customElements.get('weft-palette')`)
+		b.ReportMetric(eval[float64](t, shown(`document.querySelector('.tabs a[href*="tab=diff"]').click()`, "#differences", "Changes since checkpoint 2")), "ms-diff")
+	})
+	goal("tree-of-50-branches", func(b *testing.B, t *tab) {
+		branched := s.runs(b, "loops", map[string]any{"last": 5})
+		for range 50 {
+			var history []struct {
+				Checkpoint json.RawMessage `json:"checkpoint"`
+			}
+			s.call(b, "POST", "/threads/"+branched+"/history", `{"limit":1000}`, &history)
+			s.call(b, "POST", "/threads/"+branched+"/state", `{"values":{"n":1},"checkpoint":`+string(history[len(history)-2].Checkpoint)+`}`, nil)
 		}
-		s.call(b, "POST", "/threads/"+branched+"/history", `{"limit":1000}`, &history)
-		s.call(b, "POST", "/threads/"+branched+"/state", `{"values":{"n":1},"checkpoint":`+string(history[len(history)-2].Checkpoint)+`}`, nil)
-	}
-	goal("tree-of-50-branches", open("/studio/threads/"+branched))
-	goal("fan-out-of-500", open("/studio/threads/"+s.runs(b, "fan", map[string]any{"items": numbers(500)})))
-	for i := range 1000 {
-		s.runs(b, "asks", map[string]any{"subject": fmt.Sprint("letter ", i)})
-	}
-	goal("inbox-of-1000", open("/studio/inbox"))
-	goal("threads-of-1000", open("/studio/threads"))
+		open("/studio/threads/"+branched)(b, t)
+	})
+	goal("fan-out-of-500", func(b *testing.B, t *tab) {
+		open("/studio/threads/"+s.runs(b, "fan", map[string]any{"items": numbers(500)}))(b, t)
+	})
+	goal("inbox-and-threads-of-1000", func(b *testing.B, t *tab) {
+		for i := range 1000 {
+			s.runs(b, "asks", map[string]any{"subject": fmt.Sprint("letter ", i)})
+		}
+		paint, _, _ := t.load("/studio/threads")
+		b.ReportMetric(paint, "ms-threads-painted")
+		open("/studio/inbox")(b, t)
+	})
 }
 
 // BenchmarkChat measures 2,000 words at 200 a second.

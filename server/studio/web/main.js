@@ -1,10 +1,6 @@
 // What all pages of the studio load.
 import { adopt, visit } from './refresh.js'
-import './chat.js'
 import './copy.js'
-import './editor.js'
-import './form.js'
-import './lists.js'
 import './palette.js'
 import './picture.js'
 import './run.js'
@@ -14,6 +10,11 @@ const theme = localStorage.getItem('weft-theme')
 if (theme) document.documentElement.dataset.theme = theme
 
 adopt()
+
+// What only some pages have.
+for (const name of ['chat', 'editor', 'form', 'lists']) {
+  if (document.querySelector('weft-' + name)) import(`./${name}.js`)
+}
 
 for (const button of document.querySelectorAll('button[data-theme-switch]')) {
   /** @type {HTMLElement} */ (button).hidden = false

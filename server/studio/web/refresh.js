@@ -10,13 +10,15 @@ export function adopt(root = document) {
   localTimes(root)
 }
 
+const moments = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
+
 /** @param {ParentNode} root */
 function localTimes(root) {
   for (const time of /** @type {NodeListOf<HTMLTimeElement>} */ (root.querySelectorAll('time[datetime]'))) {
     const at = new Date(time.dateTime)
     if (Number.isNaN(at.getTime())) continue
     time.title = time.dateTime.replace('T', ' ').replace('Z', ' UTC')
-    time.textContent = at.toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'medium' })
+    time.textContent = moments.format(at)
   }
 }
 
@@ -56,22 +58,36 @@ function sameBuild(answer) {
 }
 
 let number = 0
+let fetching = new AbortController()
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let rest
+
+/** How long a page is shown before its other parts are fetched, in ms: less than that, and a slider has moved on. */
+const pause = 60
 
 /**
  * Fetches a page and replaces the parts of this one that differ. A later call takes the place of
  * one under way. It returns false if the page could not be fetched.
  * @param {string} [url]
+ * @param {boolean} [first] whether the server may leave out parts, which are fetched afterwards
  */
-export async function refresh(url = location.href) {
+export async function refresh(url = location.href, first = false) {
   const mine = ++number
+  clearTimeout(rest)
+  fetching.abort()
+  fetching = new AbortController()
   let page
   try {
-    const answer = await fetch(url, { headers: { Accept: 'text/html' }, redirect: 'follow' })
+    /** @type {Record<string, string>} */
+    const headers = { Accept: 'text/html' }
+    if (first) headers['X-Weft-Parts'] = 'first'
+    const answer = await fetch(url, { headers, redirect: 'follow', signal: fetching.signal })
     sameBuild(answer)
     if (!answer.ok && answer.status !== 404) return false
     page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+    if (mine === number && answer.headers.has('X-Weft-Parts')) rest = setTimeout(refresh, pause, url)
   } catch {
-    return false
+    return mine !== number
   }
   if (mine !== number) return true
   document.title = page.title
@@ -103,7 +119,7 @@ export async function refresh(url = location.href) {
 export async function visit(url, replace) {
   if (replace) history.replaceState(null, '', url)
   else history.pushState(null, '', url)
-  if (!(await refresh(url))) location.assign(url)
+  if (!(await refresh(url, true))) location.assign(url)
 }
 
 addEventListener('popstate', () => { refresh().then((ok) => { if (!ok) location.reload() }) })
