@@ -4,7 +4,11 @@ import (
 	"context"
 	"database/sql"
 	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/topic"
 )
 
@@ -28,7 +32,7 @@ func (s *Store) Bus(ctx context.Context, keep int) (topic.Bus, error) {
 // events is a Store as a topic.Table.
 type events struct{ *Store }
 
-var _ topic.Table = events{}
+var _ topic.Versioned = events{}
 
 // Append implements topic.Table.
 func (e events) Append(ctx context.Context, name string, data []byte, keep int) error {
@@ -64,8 +68,19 @@ func (e events) Remove(ctx context.Context, name string) error {
 func (e events) Last(ctx context.Context, names ...string) ([]uint64, error) {
 	last := make([]uint64, len(names))
 	err := e.view(ctx, func(v *view) error {
-		for i, name := range names {
-			err := v.tx.QueryRowContext(ctx, "SELECT coalesce(max(last), 0) FROM topics WHERE name = ?", []byte(name)).Scan(&last[i])
+		for from := 0; from < len(names); from += lastNames {
+			some := names[from:min(from+lastNames, len(names))]
+			args := make([]any, len(some))
+			for i, name := range some {
+				args[i] = []byte(name)
+			}
+			text := "WITH n (name) AS (VALUES (?)" + strings.Repeat(", (?)", len(some)-1) + ") SELECT coalesce(t.last, 0) FROM n LEFT JOIN topics t ON t.name = n.name"
+			rows, err := v.tx.QueryContext(ctx, text, args...)
+			i := from
+			err = forEach(rows, err, func(rows *sql.Rows) error {
+				i++
+				return rows.Scan(&last[i-1])
+			})
 			if err != nil {
 				return err
 			}
@@ -73,6 +88,58 @@ func (e events) Last(ctx context.Context, names ...string) ([]uint64, error) {
 		return nil
 	})
 	return last, err
+}
+
+// lastNames is how many topics one statement asks for.
+const lastNames = 500
+
+// watch is a connection that notices whether the file has changed.
+type watch struct {
+	db *sql.DB
+
+	mu     sync.Mutex
+	conn   *sql.Conn // nil before the first use, and after an error
+	opened uint64    // counts the connections: only the versions of one can be compared
+}
+
+// version returns a number that differs from each one before it if another connection has committed
+// in between.
+func (w *watch) version(ctx context.Context) (uint64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.conn == nil {
+		conn, err := w.db.Conn(ctx)
+		if err != nil {
+			return 0, err
+		}
+		w.conn = conn
+		w.opened++
+	}
+	var n uint64
+	if err := w.conn.QueryRowContext(context.WithoutCancel(ctx), "PRAGMA data_version").Scan(&n); err != nil {
+		_ = w.conn.Close() // the error is that of the query
+		w.conn = nil
+		return 0, err
+	}
+	return w.opened<<32 | n, nil // SQLite counts in 32 bits
+}
+
+func (w *watch) close() error {
+	if w.conn != nil {
+		_ = w.conn.Close() // it only goes back to the pool
+	}
+	return w.db.Close()
+}
+
+// Version implements topic.Versioned.
+func (e events) Version(ctx context.Context) (uint64, error) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if e.closed {
+		return 0, fmt.Errorf("%w: %s", checkpoint.ErrClosed, e.path)
+	}
+	n, err := e.watch.version(ctx)
+	return n, e.typed(err)
 }
 
 // Read implements topic.Table.

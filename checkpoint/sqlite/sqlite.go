@@ -89,6 +89,7 @@ type Store struct {
 	writer  *sql.DB
 	readers *sql.DB
 	reads   reading
+	watch   watch
 	written sync.WaitGroup // the writer goroutine
 
 	mu     sync.RWMutex // held for reading while a read runs
@@ -153,6 +154,9 @@ func (s *Store) open(ctx context.Context, cfg Config) error {
 	}
 	s.readers.SetMaxOpenConns(cfg.Readers)
 	s.readers.SetMaxIdleConns(cfg.Readers)
+	if s.watch.db, err = sql.Open("sqlite", dsn(abs, cfg, "_query_only=1")); err != nil {
+		return err
+	}
 
 	var conn *sql.Conn
 	err = untilFree(ctx, cfg.BusyTimeout, func() (err error) {
@@ -249,6 +253,9 @@ func (s *Store) Close() error {
 func (s *Store) closeAll() error {
 	s.closed = true
 	var errs []error
+	if s.watch.db != nil {
+		errs = append(errs, s.watch.close())
+	}
 	for _, db := range []*sql.DB{s.readers, s.writer} {
 		if db != nil {
 			errs = append(errs, db.Close())

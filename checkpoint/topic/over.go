@@ -26,6 +26,15 @@ type Table interface {
 	Remove(ctx context.Context, name string) error
 }
 
+// Versioned is a Table that can report at little cost whether it may have changed, whatever the
+// number of topics. A [Polled] bus asks for the newest positions only when the version is another.
+type Versioned interface {
+	Table
+	// Version returns a number, not 0, that differs from each one before it if an event was
+	// appended in between.
+	Version(ctx context.Context) (uint64, error)
+}
+
 // Polled is a Bus over a Table that several processes share. An event of this process reaches its
 // followers at once. For the events of others, one goroutine looks at the table as long as there
 // are followers. A follower tries again while the storage is unavailable.
@@ -34,9 +43,10 @@ type Polled struct {
 	keep  int
 	every time.Duration
 
-	mu     sync.Mutex
-	topics map[string]*followed
-	stop   context.CancelFunc // of the goroutine that polls; nil if there is none
+	mu      sync.Mutex
+	topics  map[string]*followed
+	version uint64             // of a Versioned table when it was last looked at
+	stop    context.CancelFunc // of the goroutine that polls; nil if there is none
 }
 
 // followed is a topic with followers.
@@ -222,7 +232,15 @@ func (b *Polled) poll(ctx context.Context) {
 // look wakes the followers of the topics that have new events. A failure of the storage is theirs
 // to see: it wakes all.
 func (b *Polled) look(ctx context.Context) {
+	var version uint64 // 0 if it is not known
+	if v, ok := b.table.(Versioned); ok {
+		version, _ = v.Version(ctx) // Last has the error too
+	}
 	b.mu.Lock()
+	if version != 0 && version == b.version {
+		b.mu.Unlock()
+		return
+	}
 	names := make([]string, 0, len(b.topics))
 	for name := range b.topics {
 		names = append(names, name)
@@ -234,6 +252,9 @@ func (b *Polled) look(ctx context.Context) {
 	last, err := b.table.Last(ctx, names...)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err == nil {
+		b.version = version
+	}
 	for i, name := range names {
 		t := b.topics[name]
 		switch {
