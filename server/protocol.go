@@ -12,22 +12,13 @@ import (
 // streamProtocol answers with the events of a thread that the body selects: those in the log, and
 // those to come. It stays open between runs.
 func streamProtocol(c *call) error {
-	data, err := c.read(c.server.limits.Body)
-	if err != nil {
-		return err
-	}
-	t, err := c.protocolThread()
-	if err != nil {
-		return err
-	}
-	sub, err := wire.ReadSubscription(data)
+	threadID, protocol, err := c.readProtocol()
 	if err != nil {
 		return err
 	}
 	s := c.openStream()
 	defer s.close()
-	protocol := wire.NewProtocol(sub)
-	err = c.follow(c.Context(), t.ThreadID, nil, func(e wire.Event) error {
+	err = c.follow(c.Context(), threadID, nil, func(e wire.Event) error {
 		events, err := protocol.Project(e)
 		for i := 0; i < len(events) && err == nil; i++ {
 			err = s.send(events[i].Method, strconv.FormatUint(events[i].Seq, 10), events[i].Data)
@@ -35,6 +26,23 @@ func streamProtocol(c *call) error {
 		return err
 	})
 	return c.endOf(s, err)
+}
+
+// readProtocol reads the request of a stream of the protocol.
+func (c *call) readProtocol() (threadID string, p *wire.Protocol, err error) {
+	data, err := c.read(c.server.limits.Body)
+	if err != nil {
+		return "", nil, err
+	}
+	t, err := c.protocolThread()
+	if err != nil {
+		return "", nil, err
+	}
+	sub, err := wire.ReadSubscription(data)
+	if err != nil {
+		return "", nil, err
+	}
+	return t.ThreadID, wire.NewProtocol(sub), nil
 }
 
 // endOf ends a stream of a thread. err is that of the log, or of a client that has gone.
@@ -80,30 +88,46 @@ func threadModes(values []string) (o wire.ClassicOptions, err error) {
 	return o, nil
 }
 
-// streamThread answers with the events of all runs of a thread: after the id in Last-Event-ID, or
-// those to come.
-func streamThread(c *call) error {
-	o, err := threadModes(c.URL.Query()["stream_mode"])
-	if err != nil {
-		return err
+// threadStream is a request for the events of all runs of a thread.
+type threadStream struct {
+	thread  string
+	options wire.ClassicOptions
+	seen    uint64 // Seq of the newest record that is left out
+}
+
+func (c *call) readThreadStream() (*threadStream, error) {
+	r := new(threadStream)
+	var err error
+	if r.options, err = threadModes(c.URL.Query()["stream_mode"]); err != nil {
+		return nil, err
 	}
 	t, err := c.thread("read")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	o.Dialect, o.After = c.dialect, -1
-	seen := uint64(0)
+	r.thread, r.options.Dialect, r.options.After = t.ThreadID, c.dialect, -1
 	if text := c.Header.Get("Last-Event-ID"); text != "" {
-		if o.After, err = wire.ParseEventID(text); err != nil {
-			return invalid("Last-Event-ID must be -1 or the id of an event (got %.100q)", text)
+		if r.options.After, err = wire.ParseEventID(text); err != nil {
+			return nil, invalid("Last-Event-ID must be -1 or the id of an event (got %.100q)", text)
 		}
-	} else if seen, err = c.server.events().Last(c.Context(), t.ThreadID); err != nil {
+	} else if r.seen, err = c.server.events().Last(c.Context(), r.thread); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// streamThread answers with the events of all runs of a thread: after the id in Last-Event-ID, or
+// those to come.
+func streamThread(c *call) error {
+	r, err := c.readThreadStream()
+	if err != nil {
 		return err
 	}
 	var s *eventStream
+	after, seen := r.options.After, r.seen
 	ready := func(missed uint64) {
-		if o.After >= 0 {
-			missed -= min(missed, work.Position(uint64(o.After))) // the client has the events of the others
+		if after >= 0 {
+			missed -= min(missed, work.Position(uint64(after))) // the client has the events of the others
 		}
 		s = c.openAfter(missed)
 	}
@@ -112,12 +136,12 @@ func streamThread(c *call) error {
 			s.close()
 		}
 	}()
-	if o.After < 0 {
+	if after < 0 {
 		ready(0)
 		ready = nil
 	}
-	classic := wire.NewClassic(o)
-	err = c.follow(c.Context(), t.ThreadID, ready, func(e wire.Event) error {
+	classic := wire.NewClassic(r.options)
+	err = c.follow(c.Context(), r.thread, ready, func(e wire.Event) error {
 		events, err := classic.Project(e)
 		for i := 0; i < len(events) && err == nil && e.Seq > seen; i++ {
 			err = s.send(events[i].Name, strconv.FormatUint(events[i].ID, 10), events[i].Data)

@@ -120,23 +120,9 @@ func viewRun(c *call) error {
 // handlerOf returns the handler of a route.
 func (s *Server) handlerOf(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began := time.Now()
 		rec := &recorder{ResponseWriter: w}
 		c := &call{Request: r, w: rec, server: s, dialect: s.dialect(r), id: r.Header.Get("X-Request-Id")}
-		defer func() {
-			if v := recover(); v != nil {
-				if v == http.ErrAbortHandler {
-					panic(v)
-				}
-				s.log().ErrorContext(r.Context(), "server: a handler panicked", "path", rt.path, "request_id", c.id, "panic", v, "stack", string(debug.Stack()))
-				c.fail(wire.Errorf(wire.CodeInternal, "internal error"))
-			}
-			rec.finish()
-			elapsed := time.Since(began)
-			s.metrics.observe(rt.method+" "+rt.path, rec.status, elapsed)
-			s.log().DebugContext(r.Context(), "request", "method", r.Method, "path", rt.path, "status", rec.status,
-				"request_id", c.id, "ms", elapsed.Milliseconds())
-		}()
+		defer c.complete(rt, rec, time.Now())
 		var err error
 		if !rt.open {
 			err = c.authenticate()
@@ -145,16 +131,38 @@ func (s *Server) handlerOf(rt route) http.Handler {
 			err = rt.handle(c)
 		}
 		if err != nil {
-			f, hidden := faultOf(err)
-			gone := r.Context().Err() != nil && !s.draining.Load()
-			if hidden && !gone {
-				s.log().ErrorContext(r.Context(), "server: a request failed", "path", rt.path, "request_id", c.id, "error", err)
-			}
-			if !hidden || !gone {
-				c.fail(f)
-			}
+			c.failWith(rt, err)
 		}
 	})
+}
+
+// complete ends an answer, also after a panic. It is deferred.
+func (c *call) complete(rt route, rec *recorder, began time.Time) {
+	s := c.server
+	if v := recover(); v != nil {
+		if v == http.ErrAbortHandler {
+			panic(v)
+		}
+		s.log().ErrorContext(c.Context(), "server: a handler panicked", "path", rt.path, "request_id", c.id, "panic", v, "stack", string(debug.Stack()))
+		c.fail(wire.Errorf(wire.CodeInternal, "internal error"))
+	}
+	rec.finish()
+	elapsed := time.Since(began)
+	s.metrics.observe(rt.method+" "+rt.path, rec.status, elapsed)
+	s.log().DebugContext(c.Context(), "request", "method", c.Method, "path", rt.path, "status", rec.status,
+		"request_id", c.id, "ms", elapsed.Milliseconds())
+}
+
+// failWith answers with the error of a handler, which may be for the log alone.
+func (c *call) failWith(rt route, err error) {
+	f, hidden := faultOf(err)
+	gone := c.Context().Err() != nil && !c.server.draining.Load()
+	if hidden && !gone {
+		c.server.log().ErrorContext(c.Context(), "server: a request failed", "path", rt.path, "request_id", c.id, "error", err)
+	}
+	if !hidden || !gone {
+		c.fail(f)
+	}
 }
 
 // fail answers with an error, unless the answer has begun.
