@@ -127,7 +127,7 @@ func TestExecute_FailureAfterStoreLeavesNoContext(t *testing.T) {
 	}
 }
 
-// approved returns a registry whose capability is always approved and also asks itself.
+// asking returns a registry whose capability is always approved and also asks itself.
 func asking(t testing.TB, then capabilities.Rejection, ran *int) *capabilities.Registry {
 	return registry(t, capabilities.Func(capabilities.Info{
 		Name: "write", Description: "writes a PV", Provides: []string{"RAIN"},

@@ -37,17 +37,8 @@ func (p *program) check(ctx context.Context, thread string) (c Checked, err erro
 	if err != nil {
 		return c, err
 	}
-	if err := checkpoint.CheckThread(thread); err != nil {
-		return c, err
-	}
-	key := checkpoint.Key{Thread: thread}
-	snap, err := store.Load(ctx, key, 0)
-	if errors.Is(err, checkpoint.ErrNotFound) {
-		return c, unknown(key, 0)
-	}
-	if err == nil {
-		c.CommitInfo, err = commitInfoOf(snap)
-	}
+	snap, info, err := loadCommit(ctx, store, checkpoint.Key{Thread: thread}, 0)
+	c.CommitInfo = info
 	if err != nil {
 		return c, err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -160,17 +159,7 @@ type StoredReader struct {
 // State returns the values of a thread at a commit, or those of a subgraph on it, if the key has
 // its Namespace; 0 is the newest commit.
 func (r StoredReader) State(ctx context.Context, key checkpoint.Key, at uint64) ([]checkpoint.StoredValue, CommitInfo, error) {
-	if err := checkpoint.CheckThread(key.Thread); err != nil {
-		return nil, CommitInfo{}, err
-	}
-	snap, err := r.Store.Load(ctx, key, at)
-	if errors.Is(err, checkpoint.ErrNotFound) {
-		return nil, CommitInfo{}, unknown(key, at)
-	}
-	if err != nil {
-		return nil, CommitInfo{}, err
-	}
-	p, err := commitInfoOf(snap)
+	snap, p, err := loadCommit(ctx, r.Store, key, at)
 	if err != nil {
 		return nil, p, err
 	}

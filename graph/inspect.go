@@ -174,7 +174,22 @@ func commitInfos(snaps iter.Seq2[checkpoint.Snapshot, error]) iter.Seq2[CommitIn
 	}
 }
 
-// pointOf describes a stored commit.
+// loadCommit returns a stored commit, with a description of it; 0 is the newest.
+func loadCommit(ctx context.Context, store checkpoint.Store, key checkpoint.Key, at uint64) (snap checkpoint.Snapshot, p CommitInfo, err error) {
+	if err = checkpoint.CheckThread(key.Thread); err != nil {
+		return snap, p, err
+	}
+	snap, err = store.Load(ctx, key, at)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return snap, p, unknown(key, at)
+	}
+	if err == nil {
+		p, err = commitInfoOf(snap)
+	}
+	return snap, p, err
+}
+
+// commitInfoOf describes a stored commit.
 func commitInfoOf(snap checkpoint.Snapshot) (CommitInfo, error) {
 	p := CommitInfo{Thread: snap.Thread, Namespace: snap.Namespace, Checkpoint: snap.Seq}
 	rec, err := checkpoint.ReadRecord(snap)
@@ -209,7 +224,7 @@ func commitInfoOf(snap checkpoint.Snapshot) (CommitInfo, error) {
 	return p, err
 }
 
-// pointOfRecord describes a commit without pending writes.
+// commitInfoOfRecord describes a commit without pending writes.
 func commitInfoOfRecord(thread string, seq uint64, rec *checkpoint.Record) CommitInfo {
 	p := CommitInfo{Thread: thread, Checkpoint: seq}
 	p.read(rec)

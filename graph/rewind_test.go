@@ -61,7 +61,7 @@ type journey struct {
 	levels int
 }
 
-// plain is a store as it is.
+// untyped is a store as it is.
 func untyped(s checkpoint.Store) checkpoint.Store { return s }
 
 // eachStore runs fn for a plain store and for one that encrypts.

@@ -48,17 +48,8 @@ func (t StoredThread[S]) load(ctx context.Context, at uint64) (v state.View, p C
 	if err != nil {
 		return v, p, err
 	}
-	if err := checkpoint.CheckThread(t.key.Thread); err != nil {
-		return v, p, err
-	}
-	snap, err := store.Load(ctx, t.key, at)
-	if errors.Is(err, checkpoint.ErrNotFound) {
-		return v, p, unknown(t.key, at)
-	}
+	snap, p, err := loadCommit(ctx, store, t.key, at)
 	if err != nil {
-		return v, p, err
-	}
-	if p, err = commitInfoOf(snap); err != nil {
 		return v, p, err
 	}
 	_, v, err = checkpoint.Restore(snap, t.p.schema)
@@ -121,27 +112,13 @@ func (t StoredThread[S]) readStates(ctx context.Context, page []CommitInfo) iter
 		states, errs := make([]S, len(page)), make([]error, len(page))
 		var wg sync.WaitGroup
 		for i, p := range page {
-			wg.Go(func() { states[i], errs[i] = t.readState(ctx, p.Checkpoint) })
+			wg.Go(func() { states[i], _, errs[i] = t.State(ctx, p.Checkpoint) })
 		}
 		wg.Wait()
 		for i, p := range page {
-			if !errors.Is(errs[i], checkpoint.ErrNotFound) && !yield(StoredState[S]{p, states[i]}, errs[i]) {
+			if !errors.Is(errs[i], ErrUnknownThread) && !yield(StoredState[S]{p, states[i]}, errs[i]) {
 				return
 			}
 		}
 	}
-}
-
-// readState returns the state at a commit. Where it was pruned, the error is a
-// [checkpoint.ErrNotFound].
-func (t StoredThread[S]) readState(ctx context.Context, at uint64) (s S, err error) {
-	snap, err := t.p.cfg.Store.Load(ctx, t.key, at)
-	if err != nil {
-		return s, err
-	}
-	_, v, err := checkpoint.Restore(snap, t.p.schema)
-	if err != nil {
-		return s, err
-	}
-	return t.state(v)
 }

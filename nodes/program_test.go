@@ -25,7 +25,7 @@ type orderID struct {
 	ID string `json:"id"`
 }
 
-// paid counts the calls of the tool refund.
+// toolsOf returns a set with the tool refund. paid counts its calls.
 func toolsOf(t *testing.T, paid *int) *tool.Set {
 	t.Helper()
 	set, err := tool.NewSet(

@@ -228,7 +228,7 @@ var cronSorts = map[string]func(r *cronRecord) string{
 	"assistant_id":  func(r *cronRecord) string { return r.AssistantID },
 }
 
-// crons decodes a search for crons.
+// cronSearch decodes a search for crons.
 func (c *call) cronSearch() (q cronSearch, match func(*cronRecord) bool, err error) {
 	if err := c.decode(&q); err != nil {
 		return q, nil, err

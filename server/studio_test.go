@@ -90,7 +90,7 @@ func TestStudio_ShowsCallersTheirOwnThreads(t *testing.T) {
 	wantPage(t, studioPage(s, "/studio/graphs", "a-key"), 200, "agent")
 }
 
-// send sends a form of the studio; site is the Sec-Fetch-Site of the browser.
+// sendForm sends a form of the studio; site is the Sec-Fetch-Site of the browser.
 func sendForm(h http.Handler, path, site string, form url.Values) *httptest.ResponseRecorder {
 	r, w := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode())), httptest.NewRecorder()
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

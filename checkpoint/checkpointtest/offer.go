@@ -34,7 +34,7 @@ const (
 	spoils  offer = "checkpointtest.Spoiler"
 )
 
-// offers reports whether a store has something.
+// in reports whether a store has something.
 func (o offer) in(s checkpoint.Store) (ok bool) {
 	switch o {
 	case leases:

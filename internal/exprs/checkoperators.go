@@ -97,7 +97,7 @@ func arithmetic(l, r Type) Type {
 	return Int
 }
 
-// comparable reports whether == may be true for values of the types.
+// canEqual reports whether == may be true for values of the types.
 func canEqual(l, r Type) bool {
 	return l.is(AnyKind, NilKind) || r.is(AnyKind, NilKind) || l.isNumber() && r.isNumber() || l.kind() == r.kind()
 }
