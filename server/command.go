@@ -75,9 +75,7 @@ func postCommand(c *call) error {
 
 // execute runs a command, and returns its answer.
 func (c *call) execute(t thread, command wire.Command) json.RawMessage {
-	if now, found, err := c.server.threads.get(c.Context(), t.ThreadID); err == nil && found {
-		t = now.record // it may have changed since a socket was opened
-	}
+	t = c.newest(t)
 	// Events after this one may be those of the command.
 	applied, err := c.server.events().Last(c.Context(), t.ThreadID)
 	var result any
@@ -102,6 +100,14 @@ func (c *call) execute(t thread, command wire.Command) json.RawMessage {
 		}
 	}
 	return c.failed(c.Context(), command, err)
+}
+
+// newest returns a thread as it is now: it may have changed since a socket was opened.
+func (c *call) newest(t thread) thread {
+	if now, found, err := c.server.threads.get(c.Context(), t.ThreadID); err == nil && found {
+		return now.record
+	}
+	return t
 }
 
 // failed returns the answer to a command that has failed.

@@ -166,18 +166,29 @@ var treeStatuses = map[graph.Status]string{
 	graph.Done: "completed", graph.Failed: "failed", graph.Interrupted: "interrupted", graph.Pending: "running",
 }
 
-// getTree returns the graphs of the newest run.
+// getTree answers with the graphs of the newest run.
 func getTree(c *call, t thread, _ json.RawMessage) (any, error) {
+	tree, err := c.tree(t)
+	return map[string]*treeNode{"tree": tree}, err
+}
+
+// tree returns the graphs of the newest run.
+func (c *call) tree(t thread) (*treeNode, error) {
 	ctx, store := c.Context(), c.server.config.Store
 	shown, err := c.shownOf(t, useRead)
 	if err != nil {
 		return nil, err
 	}
 	root := &treeNode{Namespace: []string{}, Status: "started", Graph: shown.graphID, Children: []*treeNode{}}
-	answer := map[string]*treeNode{"tree": root}
 	newest, err := c.server.rootOf(ctx, t.ThreadID)
 	if err != nil {
-		return answer, ignoreUnknown(err)
+		return root, ignoreUnknown(err)
+	}
+	// The thread has the graph of the run that was created last, which may not have begun.
+	if run, err := c.server.queue.Get(ctx, t.ThreadID, newest.Run); err == nil {
+		if spec, err := specOf(run); err == nil {
+			root.Graph = spec.Graph
+		}
 	}
 	unfinished, err := c.server.queue.Unfinished(ctx, t.ThreadID)
 	if err != nil {
@@ -210,5 +221,5 @@ func getTree(c *call, t thread, _ json.RawMessage) (any, error) {
 		nodes[ns] = n
 		parent.Children = append(parent.Children, n)
 	}
-	return answer, nil
+	return root, nil
 }

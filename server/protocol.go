@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"errors"
 	"strconv"
 
@@ -149,20 +148,4 @@ func streamThread(c *call) error {
 		return err
 	})
 	return c.endOf(s, err)
-}
-
-// subscribed is the result of a subscription.
-type subscribed struct {
-	ID       string `json:"subscription_id"`
-	Replayed int    `json:"replayed_events"`
-}
-
-// readFilter reads the parameters of a subscription.
-func readFilter(raw json.RawMessage) (wire.Subscription, error) {
-	sub, err := wire.ReadSubscription(raw)
-	var fault *wire.Error
-	if errors.As(err, &fault) {
-		return sub, badCommand(fault.Detail)
-	}
-	return sub, err
 }

@@ -2,7 +2,8 @@ package server
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"sync"
@@ -49,7 +50,7 @@ func openSocket(c *call) error {
 		return nil
 	}
 	ctx, stop := context.WithCancel(c.Context())
-	s := &socket{c: c, thread: t, conn: conn, subscriptions: map[string]context.CancelFunc{}}
+	s := &socket{c: c, thread: t, conn: conn, subscriptions: map[string]*subscription{}}
 	defer s.readers.Wait()
 	defer stop()
 	conn.SetReadLimit(socketFrame)
@@ -99,14 +100,17 @@ type socket struct {
 	readers sync.WaitGroup
 
 	mu            sync.Mutex
-	subscriptions map[string]context.CancelFunc
+	subscriptions map[string]*subscription // by id
 }
 
-// write sends a frame, within the time of a write.
+// write sends a frame, within the time of a write. The error is an errGone.
 func (s *socket) write(ctx context.Context, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	return s.conn.Write(ctx, websocket.MessageText, data)
+	if err := s.conn.Write(ctx, websocket.MessageText, data); err != nil {
+		return fmt.Errorf("%w: %w", errGone, err)
+	}
+	return nil
 }
 
 // ping asks the client for a sign of life, until ctx ends.
@@ -142,11 +146,11 @@ func (s *socket) receive(ctx context.Context, data []byte) bool {
 	case "subscription.unsubscribe":
 		err = s.unsubscribe(ctx, command)
 	case "subscription.reconnect":
-		err = s.answer(ctx, command, map[string]bool{"restored": false}) // subscriptions end with their socket
+		err = s.reconnect(ctx, command)
 	default:
 		return s.write(ctx, s.c.execute(s.thread, command)) == nil
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errGone) {
 		err = s.write(ctx, s.c.failed(ctx, command, err))
 	}
 	return err == nil
@@ -158,81 +162,4 @@ func (s *socket) answer(ctx context.Context, command wire.Command, result any) e
 		return err
 	}
 	return s.write(ctx, data)
-}
-
-// subscribe answers with the number of events that are stored, sends them, and then those to come.
-func (s *socket) subscribe(ctx context.Context, command wire.Command) error {
-	sub, err := readFilter(command.Params)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	id := newID()
-	s.mu.Lock()
-	full := len(s.subscriptions) >= socketSubscriptions
-	if !full {
-		s.subscriptions[id] = cancel
-	}
-	s.mu.Unlock()
-	if full {
-		cancel()
-		return badCommand("the socket has too many subscriptions")
-	}
-	protocol := wire.NewProtocol(sub)
-	reader := s.c.server.hub.Open(s.thread.ThreadID, 0)
-	var replay []wire.ProtocolEvent
-	err = reader.Read(ctx, func(e wire.Event) error {
-		events, err := protocol.Project(e)
-		replay = append(replay, events...)
-		return err
-	})
-	if err == nil {
-		err = s.answer(ctx, command, subscribed{id, len(replay)})
-	}
-	for i := 0; i < len(replay) && err == nil; i++ {
-		err = s.write(ctx, replay[i].Data)
-	}
-	end := func() {
-		cancel()
-		reader.Close()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.subscriptions, id)
-	}
-	if err != nil {
-		end()
-		return err
-	}
-	s.readers.Go(func() {
-		defer end()
-		err := s.c.server.counts.slow(followReader(ctx, reader, nil, func(e wire.Event) error {
-			events, err := protocol.Project(e)
-			for i := 0; i < len(events) && err == nil; i++ {
-				err = s.write(ctx, events[i].Data)
-			}
-			return err
-		}))
-		if err != nil && ctx.Err() == nil {
-			_ = s.conn.Close(websocket.StatusInternalError, "the events are lost") // the client reconnects
-		}
-	})
-	return nil
-}
-
-func (s *socket) unsubscribe(ctx context.Context, command wire.Command) error {
-	var p struct {
-		ID string `json:"subscription_id"`
-	}
-	if json.Unmarshal(command.Params, &p) != nil {
-		return badCommand("subscription_id must be a string")
-	}
-	s.mu.Lock()
-	cancel := s.subscriptions[p.ID]
-	delete(s.subscriptions, p.ID)
-	s.mu.Unlock()
-	if cancel == nil {
-		return &commandFault{wire.CommandNoSubscription, "there is no such subscription"}
-	}
-	cancel()
-	return s.answer(ctx, command, nil)
 }

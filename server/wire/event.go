@@ -83,6 +83,8 @@ type RunStart struct {
 // RunEnd is the Data of a KindEnd.
 type RunEnd struct {
 	Status RunStatus `json:"status"`
+	// Graph is the id of the run's graph. The Recorder sets it.
+	Graph string `json:"graph,omitempty"`
 	// Waiting is true if the run waits for answers or at a breakpoint.
 	Waiting bool      `json:"waiting,omitempty"`
 	Error   *RunError `json:"error,omitempty"`

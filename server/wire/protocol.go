@@ -99,7 +99,6 @@ type protocolParams struct {
 // in order, from the first that the log has, also if Since leaves out their events.
 type Protocol struct {
 	sub      Subscription
-	graph    string // of the run
 	messages map[string]*blocks
 }
 
@@ -137,7 +136,6 @@ func (p *Protocol) Project(e Event) ([]ProtocolEvent, error) {
 	switch e.Kind {
 	case KindRun:
 		err = decode(e, func(d *RunStart) {
-			p.graph = d.Graph
 			s.send("lifecycle", "", "", lifecycle{Event: "running", Graph: d.Graph})
 		})
 	case KindEnd:
@@ -214,7 +212,7 @@ func (s *protocolSender) end(d *RunEnd) {
 	if d.Handed {
 		return
 	}
-	l := lifecycle{Event: "completed", Graph: s.p.graph}
+	l := lifecycle{Event: "completed", Graph: d.Graph}
 	switch {
 	case d.Error != nil && d.Status != RunInterrupted:
 		l.Event, l.Error = "failed", d.Error.Message

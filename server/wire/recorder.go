@@ -90,6 +90,7 @@ func (r *Recorder) End(at time.Time, end RunEnd) []Event {
 		phase = GraphInterrupted
 	}
 	r.closeGraphs(&out, at, "", func(string) bool { return true }, phase, why)
+	end.Graph = r.o.Start.Graph
 	r.add(&out, at, "", "", KindEnd, 0, end)
 	return out
 }

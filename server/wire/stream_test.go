@@ -385,11 +385,18 @@ func TestProtocol_AsksBeforeItIsInterrupted(t *testing.T) {
 		lines[2] != `lifecycle {"event":"interrupted","graph_name":"talk"}` {
 		t.Errorf("got %s", strings.Join(lines, "\n"))
 	}
-	log[len(log)-1].Data = json.RawMessage(`{"status":"interrupted","error":{"error":"UserInterrupt","message":"m"}}`)
+	log[len(log)-1].Data = json.RawMessage(`{"status":"interrupted","graph":"talk","error":{"error":"UserInterrupt","message":"m"}}`)
 	lines, _ = protocol(t, log, wire.Subscription{Channels: []string{"lifecycle"}})
 	if got := lines[len(lines)-1]; got != `lifecycle {"event":"completed","graph_name":"talk","cancelled":true}` {
 		t.Errorf("a cancelled run must be completed (got %s)", got)
 	}
+}
+
+// The log may have lost the start of a run.
+func TestProtocol_EndHasTheGraphOfItsRun(t *testing.T) {
+	log := record(t, streamGraph(t, &checkpoint.Memory{}), "", graph.Sync)
+	lines, _ := protocol(t, log[1:], wire.Subscription{Channels: []string{"lifecycle"}, Depth: new(int)})
+	compare(t, lines, []string{`lifecycle {"event":"completed","graph_name":"talk"}`})
 }
 
 func TestSubscription_RefusesUnknownChannels(t *testing.T) {
