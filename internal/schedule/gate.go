@@ -35,7 +35,14 @@ func (g *Gate) Concurrency() int { return g.concurrency }
 
 // TryEnter is [Gate.Enter] without the wait: false means that the attempt has to wait.
 func (g *Gate) TryEnter() bool {
-	return g.pace == nil && (g.places == nil || g.places.TryAcquire(1))
+	if g.places != nil && !g.places.TryAcquire(1) {
+		return false
+	}
+	if g.pace != nil && !g.pace.Allow() {
+		g.Leave()
+		return false
+	}
+	return true
 }
 
 // Enter waits until the attempt may begin. When it has ended, [Gate.Leave] is called once. After an

@@ -13,6 +13,10 @@ type Tasks interface {
 	// A task that may run beside any others has a limit of 0, and no key.
 	Key(i int) (key any, limit int)
 
+	// Waits is called before task i waits until another of its key has ended. It may run at once if
+	// one ends meanwhile.
+	Waits(i int)
+
 	// Run runs task i, under a permit of its worker.
 	Run(i int, p *Permit)
 

@@ -20,8 +20,9 @@ type tasks struct {
 	run func(i int, p *schedule.Permit)
 	key func(i int) (any, int)
 
-	mu   sync.Mutex
-	lost []string
+	mu     sync.Mutex
+	lost   []string
+	waited []int
 }
 
 func (t *tasks) Run(i int, p *schedule.Permit) { t.run(i, p) }
@@ -31,6 +32,12 @@ func (t *tasks) Key(i int) (any, int) {
 		return nil, 0
 	}
 	return t.key(i)
+}
+
+func (t *tasks) Waits(i int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.waited = append(t.waited, i)
 }
 
 func (t *tasks) Lost(i int, p *schedule.Panic) {
@@ -176,6 +183,10 @@ func TestPool_TasksOfAKeyHoldUpNoOthers(t *testing.T) {
 		}
 		if most.Load() > workers {
 			t.Errorf("%d ran at once, want %d at most", most.Load(), workers)
+		}
+		slices.Sort(ts.waited)
+		if len(ts.waited) != n/2-2 || slices.Contains(ts.waited, 0) || slices.Contains(ts.waited, n/2) {
+			t.Errorf("%v waited, want all tasks of the key but the first two", ts.waited)
 		}
 	})
 }

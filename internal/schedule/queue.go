@@ -21,7 +21,12 @@ func (p *Pool) ready(i int) (int, *waitQueue) {
 		if limit == 0 {
 			return i, nil
 		}
-		if q, ok := p.enter(key, limit, i); ok {
+		q, ok := p.enter(key, limit, i, false)
+		if !ok {
+			p.tasks.Waits(i) // not under the lock
+			q, ok = p.enter(key, limit, i, true)
+		}
+		if ok {
 			return i, q
 		}
 	}
@@ -38,8 +43,9 @@ func (p *Pool) nextAfter(q *waitQueue) (int, *waitQueue) {
 	return p.ready(p.next())
 }
 
-// enter makes a worker busy with task i of a key. False means that the task was parked.
-func (p *Pool) enter(key any, limit, i int) (*waitQueue, bool) {
+// enter makes a worker busy with task i of a key. False means that the key allows no other worker;
+// with park the task is parked then.
+func (p *Pool) enter(key any, limit, i int, park bool) (*waitQueue, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := slices.IndexFunc(p.queues, func(q *waitQueue) bool { return q.key == key })
@@ -49,8 +55,10 @@ func (p *Pool) enter(key any, limit, i int) (*waitQueue, bool) {
 	}
 	q := p.queues[at]
 	if q.busy >= q.limit {
-		q.parked = append(q.parked, i)
-		p.parked.Add(1)
+		if park {
+			q.parked = append(q.parked, i)
+			p.parked.Add(1)
+		}
 		return q, false
 	}
 	q.busy++
