@@ -20,6 +20,9 @@ type attempt struct {
 	within  time.Duration // the time of an attempt of the node that the Send gave; 0 is that of the node
 	failure *NodeError    // what the handler is given; nil while the node itself runs
 
+	waits    bool   // its last event is Waiting
+	waitsFor string // the name of the Limit then; "" is its Policy.Parallel
+
 	givenUp  atomic.Bool        // its time has ended, so what it does does not count
 	activity *schedule.Activity // its signs of life; nil unless the node or its handler has a Policy.Idle
 }
@@ -70,6 +73,7 @@ func (s *superstep) attempt(i int) (err error) {
 		t.consequence = true // only the end of the run's context keeps it from beginning
 		return err
 	}
+	t.waits = false
 	s.run.session.events.task(t, Started, nil)
 	ctx, end := t.observeAttempt()
 	if end != nil {
@@ -139,14 +143,14 @@ func (s *superstep) passGates(t *task) (leave func(), err error) {
 		return nil, nil
 	}
 	if own != nil {
-		if err := t.pass(own); err != nil {
+		if err := t.pass(own, ""); err != nil {
 			return nil, err
 		}
 	}
 	if shared == nil {
 		return own.Leave, nil
 	}
-	if err := t.pass(shared); err != nil {
+	if err := t.pass(shared, t.job.shared); err != nil {
 		if own != nil {
 			own.Leave()
 		}
@@ -315,12 +319,13 @@ func (t *task) addWaits(more int) {
 	}
 }
 
-// pass lets t wait at g. It is not idle meanwhile, and releases its permit: the tasks that have
-// passed g may be waiting for one.
-func (t *task) pass(g *schedule.Gate) error {
+// pass lets t wait at g, which is that of a Limit or, if that is "", of its Policy.Parallel. It is
+// not idle meanwhile, and releases its permit: the tasks that have passed g may be waiting for one.
+func (t *task) pass(g *schedule.Gate, limit string) error {
 	if g.TryEnter() {
 		return nil
 	}
+	t.waitFor(limit)
 	t.addWaits(1)
 	defer t.addWaits(-1)
 	t.permit.Release()

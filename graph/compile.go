@@ -186,7 +186,7 @@ func (c *compiler) job(kind, name string, d *nodeDraft) job {
 	}
 	j := job{call: d.call, limit: p.Timeout, idle: p.Idle, retry: &policy.Retry, budgeted: p.Retry.budgeted()}
 	if p.Limit != "" {
-		if j.gate = c.limits.find(p.Limit); j.gate == nil {
+		if j.gate, j.shared = c.limits.find(p.Limit), p.Limit; j.gate == nil {
 			c.fail(pos, "%s: policy: Config.Limits has no %q%s", who(), p.Limit, hint(p.Limit, c.limits.names()))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 type Phase string
 
 const (
+	Waiting  Phase = "waiting" // it waits to begin an attempt: for its Limit, or without one for its Policy.Parallel
 	Started  Phase = "started"
 	Finished Phase = "finished"
 	Failing  Phase = "failed"
@@ -42,6 +43,7 @@ type Event struct {
 	Phase      Phase  // Tasks
 	Attempt    int    // Tasks, from 1; 0 if it was not run
 	Cached     bool   // Tasks, Updates: the result comes from the cache, and the node did not run
+	Limit      string // Tasks that are Waiting: the name of the Limit; "" is its Policy.Parallel
 
 	Writes     json.RawMessage // Updates: an object by field name: the new value, or what was added
 	State      any             // Values, Ended: a copy of the state, of type *S
@@ -111,8 +113,21 @@ func (e *emitter) task(t *task, phase Phase, err error) {
 	if phase == Started && t.index >= 0 {
 		input = payloadJSON(t.payload)
 	}
-	e.send(t.run, Event{Mode: Tasks, Input: input, Namespace: t.run.ns(), Step: t.run.step, Node: t.node.name, Task: t.id(), Label: t.label(), Sends: t.run.sendsTo(t), Phase: phase,
+	limit := ""
+	if phase == Waiting {
+		limit = t.waitsFor
+	}
+	e.send(t.run, Event{Mode: Tasks, Limit: limit, Input: input, Namespace: t.run.ns(), Step: t.run.step, Node: t.node.name, Task: t.id(), Label: t.label(), Sends: t.run.sendsTo(t), Phase: phase,
 		Attempt: t.number, Cached: t.cached, Err: err, Interrupts: withoutDrained(t.open)})
+}
+
+// waitFor sends that t waits for a Limit or, if that is "", for its Policy.Parallel.
+func (t *task) waitFor(limit string) {
+	if t.waits && t.waitsFor == limit {
+		return
+	}
+	t.waits, t.waitsFor = true, limit
+	t.run.session.events.task(t, Waiting, nil)
 }
 
 // taskEnded sends how an attempt of a task has ended that was its last.

@@ -28,6 +28,7 @@ type eventOrigin struct {
 	Phase      Phase     `json:"phase,omitempty"`
 	Attempt    int       `json:"attempt,omitempty"`
 	Cached     bool      `json:"cached,omitempty"`
+	Limit      string    `json:"limit,omitempty"`
 }
 
 // eventContent is what an event reports.
@@ -56,7 +57,7 @@ type eventContent struct {
 func (e Event) MarshalJSON() ([]byte, error) {
 	j := eventJSON{eventOrigin{
 		Seq: e.Seq, Mode: e.Mode.String(), Time: e.Time, Namespace: e.Namespace, Step: e.Step,
-		Node: e.Node, Task: e.Task, Label: e.Label, Sends: e.Sends, ParentTask: e.ParentTask, Phase: e.Phase, Attempt: e.Attempt, Cached: e.Cached,
+		Node: e.Node, Task: e.Task, Label: e.Label, Sends: e.Sends, ParentTask: e.ParentTask, Phase: e.Phase, Attempt: e.Attempt, Cached: e.Cached, Limit: e.Limit,
 	}, eventContent{
 		Writes: e.Writes, Input: e.Input, Token: e.Token, Checkpoint: e.Checkpoint, Commit: e.Commit,
 		Interrupts: e.Interrupts, Decision: e.Decision, Status: e.Status, Drained: e.Drained, Starved: e.Starved,
@@ -103,7 +104,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	}
 	*e = Event{
 		Seq: j.Seq, Mode: mode, Time: j.Time, Namespace: j.Namespace, Step: j.Step,
-		Node: j.Node, Task: j.Task, Label: j.Label, Sends: j.Sends, ParentTask: j.ParentTask, Phase: j.Phase, Attempt: j.Attempt, Cached: j.Cached,
+		Node: j.Node, Task: j.Task, Label: j.Label, Sends: j.Sends, ParentTask: j.ParentTask, Phase: j.Phase, Attempt: j.Attempt, Cached: j.Cached, Limit: j.Limit,
 		Writes: j.Writes, Input: j.Input, Token: j.Token, Checkpoint: j.Checkpoint, Commit: j.Commit,
 		Interrupts: j.Interrupts, Decision: j.Decision, Status: j.Status, Drained: j.Drained, Starved: j.Starved,
 		Steps: j.Steps, Missed: j.Missed,

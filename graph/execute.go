@@ -261,16 +261,28 @@ type wideStep struct{ s *superstep }
 // Key returns what the task at a place in s.todo would wait for: its Policy.Parallel or its Limit,
 // whichever lets fewer run.
 func (w wideStep) Key(place int) (key any, limit int) {
+	key, limit, _ = w.key(place)
+	return key, limit
+}
+
+// Waits sends that the task at a place in s.todo waits.
+func (w wideStep) Waits(place int) {
+	_, _, name := w.key(place)
+	w.s.tasks[w.s.todo[place]].waitFor(name)
+}
+
+// key returns the Key with the name of the Limit, "" for the Policy.Parallel.
+func (w wideStep) key(place int) (key any, limit int, name string) {
 	t := w.s.tasks[w.s.todo[place]]
 	if n := t.job.parallel; n > 0 {
 		key, limit = runner{t.node, t.job}, n
 	}
 	if g := t.job.gate; g != nil {
 		if n := g.Concurrency(); n > 0 && (limit == 0 || n < limit) && !t.around().holds(g) {
-			key, limit = g, n
+			key, limit, name = g, n, t.job.shared
 		}
 	}
-	return key, limit
+	return key, limit, name
 }
 
 // Run performs the task at a place in s.todo, unless the step is cancelled.

@@ -1,7 +1,9 @@
 package graph_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"math"
 	"strings"
 	"sync"
@@ -259,4 +261,57 @@ func TestLimits_InnerRunDoesNotWaitForThePermitOfItsNode(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Requirement: policy: limits
+func TestLimits_ATaskThatWaitsIsReported(t *testing.T) {
+	api := func(l graph.Limit) func(*testing.T, *gauge) *graph.Graph[world] {
+		return func(t *testing.T, g *gauge) *graph.Graph[world] { return calls(t, limits(t, l), g, 3, graph.Policy{}) }
+	}
+	for name, c := range map[string]struct {
+		flow func(*testing.T, *gauge) *graph.Graph[world]
+		want string // the limits that the tasks wait for, in the order of the events
+	}{
+		"a place":             {api(graph.Limit{Concurrency: 1}), "api api "},
+		"a rate":              {api(graph.Limit{Rate: 1, Burst: 2}), "api "},
+		"a place with a rate": {api(graph.Limit{Rate: 2, Burst: 1, Concurrency: 3}), "api api "},
+		"nothing":             {api(graph.Limit{Rate: 1, Burst: 3, Concurrency: 3}), ""},
+		"parallel": {func(t *testing.T, g *gauge) *graph.Graph[world] {
+			return sentTo(t, g, 4, graph.Policy{Parallel: 2})
+		}, "parallel parallel "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var g gauge
+				live := c.flow(t, &g).Start(t.Context(), world{}, graph.RunOptions{Hold: true})
+				got, last := "", map[string]graph.Phase{}
+				for ev := range live.Events(graph.Tasks) {
+					if ev.Mode != graph.Tasks {
+						continue
+					}
+					var read graph.Event
+					if data, err := json.Marshal(ev); err != nil || json.Unmarshal(data, &read) != nil || read.Limit != ev.Limit || read.Phase != ev.Phase {
+						t.Errorf("got %+v from JSON, %v, want %+v", read, err, ev)
+					}
+					if ev.Phase == graph.Waiting {
+						got += cmp.Or(ev.Limit, "parallel") + " "
+						if last[ev.Task] != "" {
+							t.Errorf("%s waits after it was %s", ev.Task, last[ev.Task])
+						}
+					} else if ev.Limit != "" {
+						t.Errorf("an event of the phase %s has the limit %s", ev.Phase, ev.Limit)
+					}
+					last[ev.Task] = ev.Phase
+				}
+				for task, phase := range last {
+					if phase != graph.Finished {
+						t.Errorf("the last event of %s is %s", task, phase)
+					}
+				}
+				if got != c.want {
+					t.Errorf("got waits for %q, want %q", got, c.want)
+				}
+			})
+		})
+	}
 }

@@ -66,6 +66,7 @@ type job struct {
 	retry    *Retry
 	budgeted bool           // the retries have a Budget
 	gate     *schedule.Gate // each attempt passes it; nil is none
+	shared   string         // the name of the Limit that gate is for
 	parallel int            // at most so many attempts at once in a run; 0 is no bound
 	queue    string         // see Policy.TaskQueue
 	apart    bool           // see Policy.Child

@@ -164,7 +164,7 @@ func (t *task) begin(n *node, index int, payload any) {
 	if t.routed != nil {
 		t.routed.out.Node = n.outcome.Node
 	}
-	t.number, t.settled, t.within, t.cached = 0, false, 0, false
+	t.number, t.settled, t.within, t.cached, t.waits = 0, false, 0, false, false
 	if t.permit != t.run.permit {
 		t.permit = t.run.permit
 	}

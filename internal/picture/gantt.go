@@ -146,24 +146,42 @@ func (w *svgWriter) spans(all []Span, left, y int, g *scale, now time.Time) {
 		s.State, escape(text), x, y+2, width, ganttTrack-4)
 }
 
-// strip writes how many of many tasks ran at each time.
+// strip writes how many of many tasks ran at each time and, above, how many waited for a limit.
 func (w *svgWriter) strip(r ganttRow, left int, g *scale, now time.Time) {
-	counts := make([]int, ganttWidth/4)
-	most, tasks := 1, map[string]bool{}
+	ran, waited := make([]int, ganttWidth/4), make([]int, ganttWidth/4)
+	tasks, waits := map[string]bool{}, map[string]bool{}
 	for _, track := range r.tracks {
 		for _, s := range track {
 			tasks[s.Task] = true
+			counts := ran
+			if s.State == Waiting {
+				counts, waits[s.Task] = waited, true
+			}
 			for i := g.x(s.Start) / 4; i <= g.x(s.until(now))/4 && i < len(counts); i++ {
 				counts[i]++
-				most = max(most, counts[i])
 			}
 		}
 	}
-	w.printf(`<g class="state-%s"><title>%d tasks, at most %d at once</title>`, Done, len(tasks), most)
-	for i, n := range counts {
-		if n > 0 {
-			height := max(1, (ganttTrack-4)*n/most)
-			w.printf(`<rect class="heat" x="%d" y="%d" width="4" height="%d"/>`, left+4*i, r.y+2+ganttTrack-4-height, height)
+	title := fmt.Sprintf("%d tasks, at most %d at once", len(tasks), max(1, slices.Max(ran)))
+	if len(waits) > 0 {
+		title += fmt.Sprintf("; %d waited for a limit", len(waits))
+	}
+	w.printf(`<g class="state-%s"><title>%s</title>`, Done, title)
+	most := 1
+	for i := range ran {
+		most = max(most, ran[i]+waited[i])
+	}
+	for i := range ran {
+		bottom := r.y + 2 + ganttTrack - 4
+		for _, part := range []struct {
+			class string
+			n     int
+		}{{"heat", ran[i]}, {"heat-waiting", waited[i]}} {
+			if part.n > 0 {
+				height := max(1, (ganttTrack-4)*part.n/most)
+				bottom -= height
+				w.printf(`<rect class="%s" x="%d" y="%d" width="4" height="%d"/>`, part.class, left+4*i, bottom, height)
+			}
 		}
 	}
 	w.printf("</g>\n")

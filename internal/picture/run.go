@@ -14,7 +14,8 @@ type State string
 // The states of a node.
 const (
 	Idle     State = "idle"
-	Queued   State = "queued" // it is due, or runs in another process
+	Queued   State = "queued"  // it is due, or runs in another process
+	Waiting  State = "waiting" // it waits for a limit
 	Running  State = "running"
 	Done     State = "done"
 	Asking   State = "asking"   // it waits for a person
@@ -25,11 +26,11 @@ const (
 )
 
 // states are all states in the order of a legend.
-var states = []State{Idle, Queued, Running, Done, Asking, Retrying, Failed, Cached, Skipped}
+var states = []State{Idle, Queued, Waiting, Running, Done, Asking, Retrying, Failed, Cached, Skipped}
 
 // words are what people read for a state.
 var words = map[State]string{
-	Idle: "not run", Queued: "due", Running: "running", Done: "finished", Asking: "waits for a person",
+	Idle: "not run", Queued: "due", Waiting: "waits for a limit", Running: "running", Done: "finished", Asking: "waits for a person",
 	Retrying: "waits for its next attempt", Failed: "failed", Cached: "from the cache", Skipped: "skipped",
 }
 

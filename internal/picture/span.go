@@ -45,7 +45,7 @@ func (t *tracker) task(ev graph.Event) {
 		delete(t.open, key)
 		at := &t.spans[i]
 		at.End = ev.Time
-		if s != "" {
+		if s != "" && at.State != Waiting { // nothing has run that could have ended so
 			at.State, at.Note = s, note
 		}
 	}
@@ -58,6 +58,13 @@ func (t *tracker) task(ev graph.Event) {
 		reason = ev.Err.Error()
 	}
 	switch ev.Phase {
+	case graph.Waiting:
+		end("", "")
+		if ev.Limit != "" {
+			begin(Waiting, "limit "+ev.Limit)
+		} else {
+			begin(Waiting, "so many tasks of "+ev.Node+" run at once")
+		}
 	case graph.Started:
 		end("", "")
 		begin(Running, "")
@@ -65,7 +72,8 @@ func (t *tracker) task(ev graph.Event) {
 		end(Failed, reason)
 		begin(Retrying, reason)
 	case graph.Finished:
-		if _, ok := t.open[key]; !ok && ev.Cached {
+		if i, ok := t.open[key]; ev.Cached && (!ok || t.spans[i].State == Waiting) {
+			end("", "")
 			begin(Cached, "")
 			end(Cached, "")
 			return
@@ -85,8 +93,8 @@ func (t *tracker) task(ev graph.Event) {
 	}
 }
 
-// Watch marks the nodes whose tasks run, or wait for their next attempt, in a graph whose newest
-// step is under way.
+// Watch marks the nodes whose tasks run or wait, for their next attempt or for a limit, in a graph
+// whose newest step is under way.
 func (r *Run) Watch(d *graph.Drawing, spans []Span) {
 	last := map[string]Span{} // by task
 	for _, s := range spans {
@@ -94,15 +102,15 @@ func (r *Run) Watch(d *graph.Drawing, spans []Span) {
 	}
 	running := map[string]bool{}
 	for _, s := range last {
-		if !s.End.IsZero() || s.State != Running && s.State != Retrying {
+		if !s.End.IsZero() || s.State != Running && s.State != Retrying && s.State != Waiting {
 			continue
 		}
 		for _, id := range within(d, s.Namespace, s.Node) {
 			m, ok := r.Marks[id]
-			if !ok || m.State == Retrying && running[id] && s.State == Running {
+			if !ok || running[id] && (s.State == Waiting || m.State == Retrying && s.State == Running) {
 				continue
 			}
-			running[id] = true
+			running[id] = s.State != Waiting
 			m.State, m.Attempt, m.Note = s.State, s.Attempt, s.Note
 			r.Marks[id] = m
 		}

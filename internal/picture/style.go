@@ -27,6 +27,14 @@ var tokens = []token{
 	{"skipped", "#6b7684", "#8b96a5"}, {"skipped-fill", "#f4f6f8", "#1b1f26"},
 }
 
+// colour returns the token of a state. Waiting has that of Queued: its sign and its words differ.
+func (s State) colour() string {
+	if s == Waiting {
+		return string(Queued)
+	}
+	return string(s)
+}
+
 // CSS returns the style sheet of pictures. A page that sets a token such as --weft-ground for an
 // element around the picture overrides its default.
 func CSS() string {
@@ -67,6 +75,7 @@ func CSS() string {
 	set(".weft-gantt .grid", "stroke", "line")
 	set(".weft-gantt .time-pause", "fill", "box")
 	set(".weft-gantt .heat", "fill", "done")
+	set(".weft-gantt .heat-waiting", "fill", "queued")
 	set(".weft-gantt .time-sum", "fill", "muted")
 	set(".weft-areas .grid", "stroke", "line")
 	for i, name := range []string{"running", "done", "asking", "retrying", "cached", "queued"} {
@@ -74,10 +83,10 @@ func CSS() string {
 	}
 	set(".weft-timeline .time-step,.weft-timeline .time-sum", "fill", "muted")
 	for _, s := range states[1:] {
-		name := string(s)
-		set(".weft-picture .state-"+name+">.shape,.weft-picture .state-"+name+">.behind", "stroke", name, "fill", name+"-fill")
-		set(".weft-picture .state-"+name+">.inner", "stroke", name)
-		set(".weft-picture .state-"+name+">.icon", "fill", name)
+		name, colour := string(s), s.colour()
+		set(".weft-picture .state-"+name+">.shape,.weft-picture .state-"+name+">.behind", "stroke", colour, "fill", colour+"-fill")
+		set(".weft-picture .state-"+name+">.inner", "stroke", colour)
+		set(".weft-picture .state-"+name+">.icon", "fill", colour)
 		set(".weft-picture .open.state-"+name+">.shape", "fill", "frame")
 	}
 	b.WriteString(fixedCSS)
@@ -114,6 +123,7 @@ const fixedCSS = `.weft-picture{max-width:100%;height:auto;font-family:ui-sans-s
 .weft-gantt .grid{fill:none;stroke-width:.5}
 .weft-gantt .state-failed>.shape,.weft-gantt .state-asking>.shape{stroke-width:1.4}
 .weft-gantt .state-retrying>.shape{stroke-dasharray:2 2}
+.weft-gantt .state-waiting>.shape{stroke-dasharray:1 3}
 .weft-gantt .state-running>.shape{stroke-width:1.4;animation:none}
 .weft-areas .area-name{font-size:11px}
 .weft-areas .time-sum{font-size:10px;text-anchor:end}

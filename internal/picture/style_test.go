@@ -53,10 +53,10 @@ func TestTokens_Contrast(t *testing.T) {
 			check("line", on, 3)
 		}
 		for _, s := range states[1:] {
-			check("ink", string(s)+"-fill", 4.5)
-			check("muted", string(s)+"-fill", 4.5)
-			check(string(s), string(s)+"-fill", 3)
-			check(string(s), "ground", 3)
+			check("ink", s.colour()+"-fill", 4.5)
+			check("muted", s.colour()+"-fill", 4.5)
+			check(s.colour(), s.colour()+"-fill", 3)
+			check(s.colour(), "ground", 3)
 		}
 	}
 }

@@ -151,6 +151,7 @@ func (w *svgWriter) stroke(l *Line, head bool) {
 // glyphs are the signs of the states, in a circle around the origin.
 var glyphs = map[State]string{
 	Queued:   "M0 -4V0L3 2",
+	Waiting:  "M-3 -4H3L-3 4H3Z",
 	Running:  "M-2 -4L4 0L-2 4Z",
 	Done:     "M-4 0L-1 3L4 -3",
 	Asking:   "M-2.5 -2A2.5 2.5 0 1 1 1 0.3Q0 0.8 0 2M0 4.6V4.7",

@@ -47,7 +47,7 @@ type liveEvent struct {
 // phases are the states of nodes by what their tasks report.
 var phases = map[graph.Phase]picture.State{
 	graph.Started: picture.Running, graph.Finished: picture.Done, graph.Failing: picture.Failed, graph.Retrying: picture.Retrying,
-	graph.Asking: picture.Asking, graph.Handling: picture.Running,
+	graph.Asking: picture.Asking, graph.Waiting: picture.Waiting, graph.Handling: picture.Running,
 }
 
 // liveEventOf returns what a page gets of an event; ok is false if that is nothing.

@@ -62,7 +62,7 @@ func TestEvents_FollowAThread(t *testing.T) {
 	task := func(phase graph.Phase, attempt int, err error) graph.Event {
 		return graph.Event{Mode: graph.Tasks, Phase: phase, Namespace: "read:1", Node: "page", Task: "x", Attempt: attempt, Step: 3, Err: err}
 	}
-	publish(eventlog.Batch{Run: "r", Events: []graph.Event{task(graph.Started, 1, nil), task(graph.Retrying, 1, errors.New("busy"))}})
+	publish(eventlog.Batch{Run: "r", Events: []graph.Event{task(graph.Waiting, 1, nil), task(graph.Started, 1, nil), task(graph.Retrying, 1, errors.New("busy"))}})
 	publish(eventlog.Batch{Run: "r", Events: []graph.Event{
 		{Mode: graph.Updates, Node: "page"},
 		{Mode: graph.Checkpoints, Step: 3, Commit: &graph.CommitInfo{Checkpoint: 7, Status: graph.Pending}},
@@ -74,7 +74,7 @@ func TestEvents_FollowAThread(t *testing.T) {
 			t.Errorf("got the position %s, want %s", got, want)
 		}
 		got, want := next("data: "), map[string]string{
-			"1": `{"run":"r","events":[{"kind":"task","nodes":["node:read","node:read:page"],"node":"page","task":"x","state":"running","attempt":1,"step":3},` +
+			"1": `{"run":"r","events":[{"kind":"task","nodes":["node:read","node:read:page"],"node":"page","task":"x","state":"waiting","attempt":1,"step":3},{"kind":"task","nodes":["node:read","node:read:page"],"node":"page","task":"x","state":"running","attempt":1,"step":3},` +
 				`{"kind":"task","nodes":["node:read","node:read:page"],"node":"page","task":"x","state":"retrying","attempt":1,"step":3}]}`,
 			"2": `{"run":"r","events":[{"kind":"commit","step":3,"checkpoint":7,"status":"pending"},{"kind":"token","node":"page","id":"m","text":"a\nb","first":true}]}`,
 		}[want]

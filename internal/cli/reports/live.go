@@ -117,6 +117,9 @@ const maxText = 60
 
 // task shows an event of a task.
 func (l *live) task(ev graph.Event) {
+	if ev.Phase == graph.Waiting { // its time begins when it runs
+		return
+	}
 	t := l.taskView(ev)
 	t.attempt = ev.Attempt
 	l.count(ev)

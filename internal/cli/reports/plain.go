@@ -38,6 +38,9 @@ func (p *plain) Event(ev graph.Event) {
 }
 
 func (p *plain) task(ev graph.Event) {
+	if ev.Phase == graph.Waiting { // its time begins when it runs
+		return
+	}
 	t := p.tasks[ev.Task]
 	if t == nil {
 		t = &taskView{namespace: ev.Namespace, node: ev.Node, label: ev.Label, step: ev.Step, began: p.now()}

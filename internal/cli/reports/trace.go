@@ -95,7 +95,7 @@ func (t *Trace) task(ev graph.Event, at taskAt) {
 			}
 		}
 		t.open[at] = bar{ev.Node, ev.Time, t.track(), args}
-	case graph.Uncached:
+	case graph.Uncached, graph.Waiting:
 	default:
 		b, ok := t.open[at]
 		if !ok { // it did not run: its result was stored or cached

@@ -64,6 +64,31 @@ func numbers(n int) []int {
 	return list
 }
 
+// paced may begin five tasks in a second.
+const paced = `version: 1
+name: paced
+state:
+  items: {type: list<int>, required: true}
+  seen: {type: list<int>, reducer: append}
+input: [items]
+limits: {shared: {calls: {rate: 5/s}}}
+nodes:
+  each:
+    for_each: {in: state.items, as: n}
+    limit: calls
+    set: {seen: ["${{ n }}"]}
+    next: END
+`
+
+func TestTimes_AWaitForALimitHasItsName(t *testing.T) {
+	t.Parallel()
+	s := served(t, map[string]string{"paced.yaml": paced})
+	b := s.open(t, "/studio/threads/"+s.runs(t, "paced", map[string]any{"items": numbers(3)}))
+	b.until(`[...document.querySelectorAll('.weft-gantt .state-waiting title')].filter((t) => t.textContent.startsWith('each.each, waits for a limit, ') && t.textContent.endsWith(': limit calls')).length === 2`)
+	b.until(`document.querySelectorAll('.weft-gantt .state-done').length === 4`)
+	b.shot("wait-for-a-limit")
+}
+
 func TestFanOut_IsOneStripThatUnfolds(t *testing.T) {
 	t.Parallel()
 	s := served(t, map[string]string{"fan.yaml": fan})

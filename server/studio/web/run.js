@@ -3,8 +3,8 @@ import { coalesced } from './refresh.js'
 import { follow } from './stream.js'
 
 /** What people read for a state. The server's words are in internal/picture. */
-const words = { running: 'running', done: 'finished', failed: 'failed', retrying: 'waits for its next attempt', asking: 'waits for a person', cached: 'from the cache' }
-const order = ['running', 'retrying', 'asking', 'failed', 'done', 'cached']
+const words = { running: 'running', waiting: 'waits for a limit', done: 'finished', failed: 'failed', retrying: 'waits for its next attempt', asking: 'waits for a person', cached: 'from the cache' }
+const order = ['running', 'retrying', 'asking', 'failed', 'waiting', 'done', 'cached']
 
 /** How long a node stays marked as running at least, in ms. */
 const flash = 150
