@@ -1,11 +1,14 @@
 package studio_test
 
 import (
+	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
 	"testing"
 
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server/studio"
 )
 
@@ -45,6 +48,44 @@ func TestActions(t *testing.T) {
 	}
 	m.refuse = errRefused
 	holds(t, post(h, "/studio/graphs/review/run", "same-origin", url.Values{"in:question": {"<b>"}}), 422, errRefused.Error(), "&lt;b&gt;</textarea>")
+}
+
+func TestRun_SettingsHaveAForm(t *testing.T) {
+	h, m := newStudio(t, "/studio")
+	b := graph.New[facts]("tuned")
+	b.Node("a", graph.Func(func(context.Context, *facts) error { return nil }))
+	b.Edge(graph.Start, "a")
+	b.Edge("a", graph.End)
+	g, err := b.Compile(graph.Config{Schemas: graph.Schemas{Settings: json.RawMessage(`{"type":"object","required":["model"],
+		"properties":{"model":{"enum":["small","large"],"default":"small"},"rounds":{"type":"integer","maximum":9},"style":{"type":"string"}}}`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.graphs = append(m.graphs, studio.Graph{ID: "tuned", Graph: g.Untyped()})
+	m.records["GET /assistants/a1"] = `{"assistant_id":"a1","graph_id":"tuned","context":{"style":"<short>","other":7}}`
+	const path = "/studio/graphs/tuned/run"
+	holds(t, get(t, h, path), 200, `name="set:model"`, `<option value="&#34;small&#34;" selected>small`, `name="set:rounds"`, "model (required)", `name="context"`)
+	holds(t, get(t, h, path+"?assistant=a1"), 200, `name="set:style" rows="1">&lt;short&gt;</textarea>`, "{\n  &#34;other&#34;: 7\n}</textarea>", "-d &#39;{&#34;assistant_id&#34;:&#34;a1&#34;,&#34;context&#34;:{")
+	for _, c := range []struct {
+		name   string
+		form   url.Values
+		status int
+		want   []string
+	}{
+		{"fields", url.Values{"in:question": {"why"}, "set:model": {`"large"`}, "set:rounds": {"3"}}, 303, []string{`start tuned on "" at 0 with {"question":"why"} in {"model":"large","rounds":3}`}},
+		{"fields and JSON", url.Values{"set:model": {`"small"`}, "context": {`{"other":7,"model":"none"}`}}, 303, []string{`start tuned on "" at 0 with {} in {"model":"small","other":7}`}},
+		{"a mistake", url.Values{"set:model": {`"large"`}, "set:rounds": {"10"}}, 422, nil},
+		{"nothing that is required", url.Values{"in:question": {"why"}}, 422, nil},
+		{"the JSON of the input", url.Values{"raw": {"{}"}}, 303, []string{`start tuned on "" at 0 with {}`}},
+	} {
+		m.acts = nil
+		if w := post(h, path, "same-origin", c.form); w.Code != c.status || !slices.Equal(m.acts, c.want) {
+			t.Errorf("%s: got %d and %q, want %d and %q\n%.900s", c.name, w.Code, m.acts, c.status, c.want, w.Body)
+		}
+	}
+	holds(t, post(h, path, "same-origin", url.Values{"set:rounds": {"10"}}), 422, "some settings have mistakes", "this must be at most 9", "a value is required")
+	holds(t, post(h, path+"/input", "same-origin", url.Values{"set:rounds": {"10"}}), 200, `"set:rounds":"this must be at most 9"`, `"set:model":"a value is required"`)
+	holds(t, post(h, path+"/input", "same-origin", url.Values{"raw": {"{}"}}), 200, `!"set:rounds"`)
 }
 
 func TestActions_AreNotThereReadOnly(t *testing.T) {

@@ -88,6 +88,7 @@ func (s *schema) kind(depth int) string {
 
 // entry is a field of a form, with what was entered.
 type entry struct {
+	Form     string // "in" for an input, "set" for settings
 	Path     string // the name of its input, such as options.rounds; "" is the whole
 	Label    string
 	Schema   *schema
@@ -102,13 +103,22 @@ type entry struct {
 func schemaForm(text json.RawMessage) *entry {
 	s := new(schema)
 	if json.Unmarshal(text, s) != nil || s.kind(0) != "object" {
-		return &entry{Label: "Input", Schema: new(schema), Kind: "json"}
+		return &entry{Form: "in", Label: "Input", Schema: new(schema), Kind: "json"}
 	}
-	return entryOf("", "Input", s, true, 0)
+	return entryOf("in", "", "Input", s, true, 0)
 }
 
-func entryOf(path, label string, s *schema, required bool, depth int) *entry {
-	e := &entry{Path: path, Label: cmp.Or(s.Title, label), Schema: s, Kind: s.kind(depth), Required: required}
+// settingsForm returns the form of the settings of a run; nil without a schema of an object.
+func settingsForm(text json.RawMessage) *entry {
+	s := new(schema)
+	if json.Unmarshal(text, s) != nil || s.kind(0) != "object" {
+		return nil
+	}
+	return entryOf("set", "", "Settings", s, true, 0)
+}
+
+func entryOf(form, path, label string, s *schema, required bool, depth int) *entry {
+	e := &entry{Form: form, Path: path, Label: cmp.Or(s.Title, label), Schema: s, Kind: s.kind(depth), Required: required}
 	if len(s.Default) > 0 && e.Kind != "object" {
 		e.Text = e.textOf(s.Default)
 	}
@@ -120,13 +130,13 @@ func entryOf(path, label string, s *schema, required bool, depth int) *entry {
 		if path != "" {
 			at = path + "." + p.Name
 		}
-		e.Parts = append(e.Parts, entryOf(at, p.Name, p.Schema, slices.Contains(s.Required, p.Name), depth+1))
+		e.Parts = append(e.Parts, entryOf(form, at, p.Name, p.Schema, slices.Contains(s.Required, p.Name), depth+1))
 	}
 	return e
 }
 
 // inputName is the name of the input of a field.
-func (e *entry) inputName() string { return "in:" + e.Path }
+func (e *entry) inputName() string { return e.Form + ":" + e.Path }
 
 // textOf returns a value as it is entered.
 func (e *entry) textOf(value json.RawMessage) string {

@@ -24,6 +24,10 @@ func (s *Handler) checkForm(w http.ResponseWriter, req *http.Request) {
 		f.read(r.PostForm)
 		out.Raw, out.Mistake = f.raw, f.mistake
 		f.form.collect(&out)
+		if f.options.settings != nil && !r.PostForm.Has("raw") {
+			f.options.settings.read(r.PostForm)
+			f.options.settings.collect(&out)
+		}
 		data, err := json.Marshal(out)
 		if err != nil {
 			return view{}, "", err

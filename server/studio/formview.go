@@ -19,7 +19,7 @@ func (e *entry) inputs() h.Part {
 		}
 		return h.Fieldset(h.Legend(h.Text(e.Label)), e.hint(), parts)
 	}
-	id := "in-" + strings.Map(func(r rune) rune {
+	id := e.Form + "-" + strings.Map(func(r rune) rune {
 		if r <= ' ' {
 			return '-'
 		}
@@ -128,7 +128,7 @@ func showForm(r *request) (view, error) {
 		if err := r.source.Do(r.Context(), http.MethodGet, "/assistants/"+url.PathEscape(f.options.assistant), nil, &a); err != nil {
 			return view{}, err
 		}
-		f.options.context = pretty(a.Context)
+		f.options.fill(a.Context)
 	}
 	if f.raw = strings.TrimSpace(r.URL.Query().Get("raw")); f.raw == "" {
 		f.raw = "{}"
@@ -141,7 +141,8 @@ func (r *request) runForm(thread string) (*runForm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &runForm{graph: g, thread: thread, form: schemaForm(g.Graph.Schemas().Input)}, nil
+	schemas := g.Graph.Schemas()
+	return &runForm{graph: g, thread: thread, form: schemaForm(schemas.Input), options: runOptions{settings: settingsForm(schemas.Settings)}}, nil
 }
 
 // startRun starts a run with what was entered.

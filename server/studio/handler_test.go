@@ -93,7 +93,11 @@ func (m *memory) note(format string, args ...any) error {
 }
 
 func (m *memory) Start(_ context.Context, s studio.Start) (string, error) {
-	return "started", m.note("start %s on %q at %d with %s", s.Graph, s.Thread, s.At, s.Input)
+	input := string(s.Input)
+	if s.Context != nil {
+		input += " in " + string(s.Context)
+	}
+	return "started", m.note("start %s on %q at %d with %s", s.Graph, s.Thread, s.At, input)
 }
 
 func (m *memory) Resume(_ context.Context, t studio.Thread) error { return m.note("resume %s", t.ID) }

@@ -3,7 +3,9 @@ package studio
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -14,6 +16,49 @@ import (
 type runOptions struct {
 	assistant, context, durability, multitask string
 	before, after                             []string
+	settings                                  *entry          // of the schema; nil without one
+	all                                       json.RawMessage // the context with the settings
+}
+
+// fill enters the context of an assistant: into the fields, and what has none beside them.
+func (o *runOptions) fill(context json.RawMessage) {
+	if o.context, o.all = pretty(context), context; o.settings == nil {
+		return
+	}
+	o.settings.fill(context)
+	var rest map[string]json.RawMessage
+	if json.Unmarshal(context, &rest) != nil {
+		return
+	}
+	for _, p := range o.settings.Parts {
+		delete(rest, p.Path)
+	}
+	data, err := json.Marshal(rest)
+	if o.context = pretty(data); err != nil {
+		o.context = ""
+	}
+}
+
+// readSettings takes the fields of the settings, and returns them with the JSON beside them.
+func (o *runOptions) readSettings(form url.Values, beside json.RawMessage) (json.RawMessage, error) {
+	if o.settings == nil || form.Has("raw") { // the form of the JSON has no settings
+		return beside, nil
+	}
+	value, ok := o.settings.read(form)
+	if !ok {
+		return nil, &requestError{http.StatusUnprocessableEntity, "some settings have mistakes"}
+	}
+	all := map[string]json.RawMessage{}
+	for _, part := range []json.RawMessage{beside, value} {
+		var members map[string]json.RawMessage
+		if len(part) > 0 && json.Unmarshal(part, &members) == nil {
+			maps.Copy(all, members)
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(all)
 }
 
 // The values of settings; the first is the default.
@@ -25,8 +70,13 @@ var (
 // read takes the settings of a form.
 func (o *runOptions) read(r *request) (s Start, err error) {
 	form := r.PostForm
-	*o = runOptions{form.Get("assistant"), strings.TrimSpace(form.Get("context")), form.Get("durability"), form.Get("multitask"), form["before"], form["after"]}
-	if s.Context, err = r.object("context"); err != nil {
+	o.assistant, o.context, o.durability, o.multitask = form.Get("assistant"), strings.TrimSpace(form.Get("context")), form.Get("durability"), form.Get("multitask")
+	o.before, o.after = form["before"], form["after"]
+	beside, err := r.object("context")
+	if err == nil {
+		s.Context, err = o.readSettings(form, beside)
+	}
+	if o.all = s.Context; err != nil {
 		return s, err
 	}
 	if !slices.Contains(durabilities, o.durability) {
@@ -60,8 +110,12 @@ func (f *runForm) optionFields() h.Part {
 		return h.Fieldset(h.Legend(h.Text(label)), h.Div(h.Class("choices"), boxes))
 	}
 	o := f.options
-	return h.Details(h.Class("act"), h.If(o.context != "", h.Open(true)), h.Summary(h.Text("Settings of the run")), h.Div(h.Class("fields"),
-		jsonField("Context", "context", o.context),
+	var settings h.Part = jsonField("Context", "context", o.context)
+	if o.settings != nil {
+		settings = h.Parts{h.Fieldset(h.Legend(h.Text("Context")), o.settings.hint(), o.settings.inputs(), jsonField("More of it", "context", o.context))}
+	}
+	return h.Details(h.Class("act"), h.If(o.context != "" || o.settings != nil, h.Open(true)), h.Summary(h.Text("Settings of the run")), h.Div(h.Class("fields"),
+		settings,
 		choice("Durability", "durability", o.durability, durabilities), choice("If the thread is busy", "multitask", o.multitask, multitasks),
 		nodes("Pause before", "before", o.before), nodes("Pause after", "after", o.after)))
 }
@@ -81,8 +135,8 @@ func (f *runForm) command(r *request) h.Part {
 	if f.thread != "" {
 		path = escapedPath("threads", f.thread) + path
 	}
-	if f.options.context != "" {
-		body["context"] = json.RawMessage(f.options.context)
+	if text := pretty(f.options.all); text != "" {
+		body["context"] = f.options.all
 	}
 	return r.mention(http.MethodPost, path, body)
 }
