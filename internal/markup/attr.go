@@ -33,9 +33,10 @@ func flag(name string) func(on bool) Attr {
 
 // Attributes that a browser follows.
 var (
-	Href   = address("href")
-	Src    = address("src")
-	Action = address("action")
+	Href       = address("href")
+	Src        = address("src")
+	Action     = address("action")
+	FormAction = address("formaction") // of a Button, in place of that of its form
 )
 
 // Attributes with a value.

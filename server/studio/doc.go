@@ -9,7 +9,8 @@
 //
 //   - /graphs lists the graphs with the states of their threads, and /graphs/{id} draws one, with
 //     its subgraphs down to ?depth=.
-//   - /threads lists the threads, by ?status= and ?graph=, from ?offset=.
+//   - /threads lists the threads, by ?status= and ?graph=, from ?offset=. Its form cancels, prunes,
+//     deletes and exports those that are selected.
 //   - /threads/{id} shows a thread at ?at=, a checkpoint. It has the picture of the run, the steps
 //     of the turn and the state. It lists what changed since ?from= or the checkpoint before, with
 //     who wrote it, and the history before ?before=.

@@ -72,12 +72,14 @@ func New(c Config) *Handler {
 			"/threads/{id}/cancel": cancel,
 			"/threads/{id}/prune":  prune,
 			"/threads/{id}/delete": remove,
+			"/threads":             bulk,
 			"/graphs/{id}/run":     startRun,
 			"/graphs/{id}/chat":    beginChat,
 			"/threads/{id}/chat":   sendMessage,
 		} {
 			s.mux.HandleFunc("POST "+s.config.Base+pattern, s.act(act))
 		}
+		s.mux.HandleFunc("POST "+s.config.Base+"/threads/export", s.export)
 	}
 	s.addRecords()
 	s.addAPI()

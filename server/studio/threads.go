@@ -30,7 +30,7 @@ func listThreads(r *request) (view, error) {
 	var body h.Parts
 	switch {
 	case len(threads) > 0:
-		body = append(body, r.threadTable(threads), r.pages(q, len(threads), total))
+		body = append(body, r.bulkForm(r.threadTable(threads)), r.pages(q, len(threads), total))
 	case total > 0:
 		body = append(body, h.P(h.Text("There are no threads from here on. "), link(r.base+"/threads", "All threads")))
 	default:
@@ -55,10 +55,14 @@ func (r *request) filters(q Query, graphs []Graph) h.Part {
 }
 
 func (r *request) threadTable(threads []Thread) h.Part {
+	var pick []string
+	if r.write {
+		pick = []string{"Select"}
+	}
 	return scroll("Table of threads", h.Table(
-		heads("Status", "Thread", "Graph", "Updated", "Created", "Error"),
+		heads(append(pick, "Status", "Thread", "Graph", "Updated", "Created", "Error")...),
 		h.Tbody(h.Each(threads, func(t Thread) h.Part {
-			return h.Tr(
+			return h.Tr(h.If(r.write, h.Td(picked(t.ID))),
 				h.Td(statusMark(t.Status)), h.Td(link(r.threadPath(t.ID), t.ID)),
 				h.Td(h.If(t.GraphID != "", link(r.graphPath(t.GraphID), t.GraphID))),
 				h.Td(moment(t.Updated)), h.Td(moment(t.Created)), h.Td(h.Class("wide"), h.Text(t.Error)),

@@ -14,6 +14,27 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
+func TestThreads_AreRemovedTogether(t *testing.T) {
+	t.Parallel()
+	s := start(t, "dev", "--demo")
+	var threads []string
+	for range 3 {
+		threads = append(threads, s.create(t, `{"question":"why?"}`))
+	}
+	b := s.open(t, "/studio/threads")
+	for _, id := range threads[:2] {
+		b.click(fmt.Sprintf(`//main//label[input[@value=%q]]`, id))
+	}
+	b.shot("threads-selected")
+	b.press("Delete")
+	b.sees("Removes these threads with their histories.")
+	b.do(chromedp.SendKeys(`//main//input[@name="confirm"]`, "delete 2"))
+	b.shot("threads-confirm")
+	b.press("Delete")
+	b.until(`document.querySelectorAll('main tbody tr').length === 1`)
+	b.sees(threads[2])
+}
+
 func TestRecords_AreMadeAndRemoved(t *testing.T) {
 	t.Parallel()
 	s := start(t, "dev", "--demo")
