@@ -250,7 +250,7 @@ func (s *superstep) replace(i int) {
 	t.number, t.within, t.job, t.failure = old.number, old.within, old.job, old.failure
 	from, to := old.scope(), t.scope()
 	to.memo.Store(memoOf(old))
-	to.timed, to.back = from.timed, from.back.anew()
+	to.restarts, to.timed, to.back = from.restarts, from.timed, from.back.anew()
 	old.running.drop(old)
 	s.tasks[i] = t
 }

@@ -75,7 +75,7 @@ func EmitMessage(ctx context.Context, tok Token) error {
 	case ctx.Value(silentKey{}) != nil:
 		t.alive()
 		return nil
-	case t.run.session.events != nil:
+	case t.run.session.events != nil && !t.isGivenUp(): // else it would count for the next attempt
 		tok.Index, tok.Streamed = t.run.session.events.tokens.next(tok.ID, restartOf(t)), false
 	}
 	return t.emit(ctx, Event{Mode: Messages, Token: tok})

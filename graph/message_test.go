@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -187,6 +188,37 @@ func TestMessages_RetriedNodeStartsAgain(t *testing.T) {
 	if got, want := messages(t, g), "<Hello<Good day."; got != want {
 		t.Errorf("the reader saw %q, want %q", got, want)
 	}
+}
+
+// The tokens of an attempt that was given up do not count for the next one.
+func TestMessages_NodeThatWasGivenUpStartsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		late := make(chan struct{})
+		var lost error
+		g := single(t, graph.Func(func(ctx context.Context, _ *world) error {
+			switch n++; n {
+			case 1:
+				return errors.Join(speak(ctx, "m+Hel"), errBoom)
+			case 2:
+				if err := speak(ctx, "m+Hi"); err != nil {
+					return err
+				}
+				<-late
+				lost = speak(ctx, "m+you")
+				late <- struct{}{}
+				return nil
+			}
+			err := speak(ctx, "m+Good ")
+			late <- struct{}{}
+			<-late
+			return errors.Join(err, speak(ctx, "m+day", "m=Good day"))
+		}), graph.Policy{Timeout: time.Second, Retry: graph.Retry{Attempts: 3, Initial: 1}}, graph.Config{Grace: time.Second})
+		if got, want := messages(t, g), "<Hel<Hi<Good day."; got != want {
+			t.Errorf("the reader saw %q, want %q", got, want)
+		}
+		is(t, lost, graph.ErrTimeout)
+	})
 }
 
 // Requirement: events: messages
