@@ -12,9 +12,10 @@ import (
 	"github.com/weftrun/weft/state/agent"
 )
 
-// SaveContexts writes contexts to a file in a folder, as readable JSON, and returns its path. It
-// creates the folder if necessary, and adds ".json" to a name without it. A name that is empty or
-// leads out of the folder is agent.ErrFileName. The file is replaced atomically.
+// SaveContexts writes contexts to a file in a folder, as indented JSON, and returns its path. It
+// creates the folder if necessary, and adds ".json" to a name without it. It returns an
+// agent.ErrFileName for a name that is empty or has a path in it. An existing file is replaced
+// atomically.
 func SaveContexts(folder, name string, data state.ContextData) (path string, err error) {
 	if name == "" || name != filepath.Base(name) || !filepath.IsLocal(name) || name == "." {
 		return "", fmt.Errorf("%w: %q", agent.ErrFileName, name)
@@ -56,7 +57,8 @@ func replace(path string, text []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// LoadContexts reads a file written by SaveContexts. A file that does not exist is fs.ErrNotExist.
+// LoadContexts reads a file written by SaveContexts. If there is none, it returns an
+// fs.ErrNotExist.
 func LoadContexts(path string) (data state.ContextData, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -172,7 +172,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// Run holds for one call of Invoke, Resume or Stream.
+// RunOptions are the options of one call, such as Invoke, Resume or Stream.
 type RunOptions struct {
 	// ID, if it is not "", is the id of the run: see [PlanRequest]. A caller that stores it first
 	// finds the run's commits after a crash, by their label "run". A call that goes on with the run

@@ -172,7 +172,7 @@ func opened(t *testing.T) func(store checkpoint.Store, err error) checkpoint.Sto
 
 const unknownID = "00000000-0000-4000-8000-000000000000"
 
-// records are requests for records and items, in their order.
+// recordSteps are requests for records and items, in their order.
 var recordSteps = []step{
 	{request: "GET /ok", status: 200, want: `={"ok":true}`},
 	{request: "GET /ok?check_db=1", status: 200},

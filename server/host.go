@@ -17,7 +17,7 @@ import (
 // host runs the runs of a server's queue. It is the work.Host of its workers.
 type host struct{ server *Server }
 
-// Job returns how to run a run.
+// Job implements work.Host.
 func (h host) Job(ctx context.Context, r queue.Run) (work.Job, error) {
 	s, err := specOf(r)
 	if err != nil {
@@ -46,7 +46,7 @@ func (h host) Job(ctx context.Context, r queue.Run) (work.Job, error) {
 	return j, nil
 }
 
-// startOf returns the start of a run for the log.
+// startOf returns what the log records when a run starts.
 func startOf(r queue.Run, s *runSpec) wire.RunStart {
 	k := s.Kwargs
 	return wire.RunStart{
@@ -58,8 +58,8 @@ func startOf(r queue.Run, s *runSpec) wire.RunStart {
 // endTime bounds the call that adds the end of a run to its log.
 const endTime = 5 * time.Second
 
-// endLog adds the end of a run that no worker has ended to the log of its thread, for the clients
-// that follow it.
+// endLog adds the end of a run to the log of its thread, for the clients that follow it. It is for
+// runs that end without a worker, which would add it.
 func endLog(ctx context.Context, log work.Log, r queue.Run, at time.Time) error {
 	s, err := specOf(r)
 	if err != nil {
@@ -84,7 +84,7 @@ func (h host) View(ctx context.Context, start wire.RunStart, namespace string) *
 		}
 	}
 	shown, err := h.server.shown(ctx, start.Graph, u)
-	if err != nil { // it is not served any more
+	if err != nil { // such as a graph that is not served any more
 		return &wire.View{Thread: start.Thread, Graph: start.Graph, Assistant: start.Assistant}
 	}
 	return shown.inner(ctx, namespace)
@@ -100,8 +100,8 @@ func (h host) Start(ctx context.Context, thread, run string) (start wire.RunStar
 	return startOf(r, &s), err == nil
 }
 
-// answers returns the answers of a run to the questions of the newest commit. Those of an attempt
-// before are stored already, so a later attempt may find no question.
+// answers returns the answers of a run to the questions of the newest commit. again is true for an
+// attempt after the first: an earlier one may have stored the answers, so that no question is open.
 func (s *runSpec) answers(info graph.CommitInfo, again bool) (graph.Answers, error) {
 	switch {
 	case s.Answers != nil && !again:
@@ -117,7 +117,8 @@ func (s *runSpec) answers(info graph.CommitInfo, again bool) (graph.Answers, err
 	return a, err
 }
 
-// Ended stores the end of a run in the record of its thread.
+// Ended implements work.Host. It stores the webhook of the run, and its end in the record of its
+// thread. If the thread is to be removed, it stores a leftover in place of that record.
 func (h host) Ended(ctx context.Context, r queue.Run, o work.Outcome) error {
 	s, err := specOf(r)
 	if err != nil {
@@ -165,7 +166,8 @@ type runReport struct {
 	Error   *wire.RunError  `json:"error,omitempty"`
 }
 
-// report stores the webhook of a run that has ended.
+// report stores the webhook of a run that has ended, to be sent later. A run without one stores
+// nothing.
 func (s *Server) report(ctx context.Context, r queue.Run, spec *runSpec, o work.Outcome) (err error) {
 	if spec.Kwargs.Webhook == "" {
 		return nil
@@ -220,14 +222,14 @@ func (s *Server) outcomeOf(ctx context.Context, r queue.Run) (o wire.Outcome, er
 	if o.Values, err = shown.view(ctx).Values(state); err != nil {
 		return o, err
 	}
-	if len(r.Result) > 0 {
+	if len(r.Result) > 0 { // only a run that waits has a Result
 		o.Waiting, o.Interrupts = true, wire.InterruptsOf(info.Interrupts)
 	}
 	return o, nil
 }
 
-// newestOf returns the newest state that a run has committed, or that of its thread if it has
-// committed none.
+// newestOf returns the newest state that a run has committed, or else the newest state of its
+// thread. The state is nil if the thread has no commits.
 func (s *Server) newestOf(ctx context.Context, g graph.Untyped, r queue.Run) (json.RawMessage, graph.CommitInfo, error) {
 	thread := g.Thread(r.Thread)
 	state, info, err := thread.State(ctx, 0)

@@ -39,11 +39,11 @@ const (
 	forgetActivity  = "weft.Forget"
 )
 
-// Mode is what an activity is.
+// Mode is how much of a run one activity runs.
 type Mode string
 
 const (
-	// Segments is the default: an activity is a run up to the next question, limit or end.
+	// Segments, the default, runs up to the next question, limit or end in one activity.
 	Segments Mode = "segment"
 	// Nodes makes each task an activity.
 	Nodes Mode = "node"
@@ -74,13 +74,14 @@ type StopRequest struct {
 type TurnStatus struct {
 	Graph     string       `json:"graph"`
 	Thread    string       `json:"thread"`
-	Run       string       `json:"run,omitempty"` // under way, or the last
+	Run       string       `json:"run,omitempty"` // the run under way, or the last one
 	Status    graph.Status `json:"status"`
 	Steps     int          `json:"steps,omitempty"`     // of the run
 	Questions []question   `json:"questions,omitempty"` // that are open, at most 50
 }
 
-// mostQuestions is how many questions a turn knows by their ids.
+// mostQuestions limits the open questions that a workflow stores. If it has that many, it accepts
+// answers with any id.
 const mostQuestions = 50
 
 // question is an open question as a workflow knows it.
@@ -97,20 +98,22 @@ type pause struct {
 	Task      string `json:"task,omitempty"`
 }
 
-// turnInput is the argument of the workflow. It and everything below holds ids and no state.
+// turnInput is the argument of the workflow. It and the types below hold ids and no state, except
+// for the values of an AnswerRequest and an EditRequest, which a planRequest and an editRequest
+// pass on.
 type turnInput struct {
 	Graph  string        `json:"graph"`
 	Thread string        `json:"thread"`
 	Mode   Mode          `json:"mode,omitempty"`
 	Wait   time.Duration `json:"wait,omitempty"`
-	// Heartbeat and Longest bound activities: the time without a sign of life, and in all.
+	// Heartbeat bounds the time of an activity between two heartbeats, and Longest its whole time.
 	Heartbeat time.Duration `json:"heartbeat,omitempty"`
 	Longest   time.Duration `json:"longest,omitempty"`
 	Search    bool          `json:"search,omitempty"` // set search attributes
-	By        string        `json:"owner,omitempty"`
+	By        string        `json:"owner,omitempty"`  // the value of OwnerAttribute
 
-	// What goes on after ContinueAsNew: the run under way and what it is asked for, the last one,
-	// and those that follow.
+	// These are set by ContinueAsNew: the run under way, the request to stop it, the end of the
+	// last run, and the runs that follow.
 	Now  *job       `json:"now,omitempty"`
 	Stop *stopReply `json:"stop,omitempty"`
 	Last *end       `json:"last,omitempty"`
@@ -129,18 +132,18 @@ type job struct {
 	Turn int     `json:"turn,omitempty"`
 	// Attempt counts the activities that have worked on the run.
 	Attempt int `json:"attempt,omitempty"`
-	// Steps are those that are done.
+	// Steps counts the steps that are done.
 	Steps      int              `json:"steps,omitempty"`
 	Durability graph.Durability `json:"durability,omitempty"`
-	// Driven counts the times that the run was driven task by task, and Planned is true while it is.
+	// Driven counts the times that the run was driven task by task. Planned is true while it is.
 	Driven  int  `json:"driven,omitempty"`
 	Planned bool `json:"planned,omitempty"`
 }
 
-// stepRef is a graph.StepID without the thread, in short.
+// stepRef is a graph.StepID without the thread, with short names in JSON.
 type stepRef struct {
 	Run string `json:"r"`
-	// Fence is "" for the lease of the run, and noFence for none.
+	// Fence is "" if it is the graph.LeaseID of the run, and noFence if there is no lease.
 	Fence      string `json:"f,omitempty"`
 	Checkpoint uint64 `json:"c,omitempty"`
 	Program    string `json:"p,omitempty"`
@@ -148,7 +151,7 @@ type stepRef struct {
 	MaxSteps   int    `json:"m,omitempty"`
 	Drains     bool   `json:"d,omitempty"`
 	TTL        int64  `json:"l,omitempty"` // milliseconds
-	// Options is true where the run has stored options: see options.
+	// Options is true if the run has stored options: see the type options.
 	Options bool `json:"o,omitempty"`
 }
 
@@ -190,7 +193,7 @@ type end struct {
 	Questions  []question   `json:"questions,omitempty"`
 	Pauses     []pause      `json:"pauses,omitempty"` // static interrupts, which no store lists
 	Failure    *failure     `json:"failure,omitempty"`
-	// Moved is true where the run goes on and the update that waited for it has to be sent again.
+	// Moved is true if the run goes on, and the caller needs another update to wait for its end.
 	Moved bool `json:"moved,omitempty"`
 }
 
@@ -200,15 +203,15 @@ type segmentRequest struct {
 	Job   job    `json:"j"`
 }
 
-// segmentResult is what a segment has come to: an end, a step that is to be driven, or neither,
-// where the run is to go on elsewhere.
+// segmentResult is how a segment ended: with the End of the run or with the Plan of a step that is
+// to be driven. With neither, the run goes on in another segment.
 type segmentResult struct {
 	End   *end  `json:"end,omitempty"`
 	Plan  *plan `json:"plan,omitempty"`
 	Steps int   `json:"steps,omitempty"`
 }
 
-// planRequest asks for the step that is due. With answers it stores them.
+// planRequest asks for the step that is due. Answers, if there are any, are stored first.
 type planRequest struct {
 	Graph   string         `json:"g"`
 	Step    stepRef        `json:"s"`
@@ -220,11 +223,11 @@ type planRequest struct {
 type plan struct {
 	Step   stepRef `json:"s"`
 	Turn   int     `json:"n,omitempty"`
-	Number int     `json:"i,omitempty"` // of the step in the thread
-	Steps  int     `json:"k,omitempty"` // that the run has taken
-	Tasks  []tasks `json:"t,omitempty"` // that are to be run
+	Number int     `json:"i,omitempty"` // the number of the step in the thread
+	Steps  int     `json:"k,omitempty"` // the steps that the run has taken
+	Tasks  []tasks `json:"t,omitempty"` // the tasks that are to be run
 	End    *end    `json:"end,omitempty"`
-	// Slow is true where a commit took so long that the next one is no local activity.
+	// Slow is true if a commit took so long that the next one must not be a local activity.
 	Slow bool `json:"slow,omitempty"`
 }
 
@@ -241,7 +244,7 @@ type tasks struct {
 // taskRequest asks for a task. The id of the activity names it: see taskActivityID.
 type taskRequest struct {
 	Graph  string  `json:"g,omitempty"` // "" is the part of the workflow's id before its only slash
-	Thread string  `json:"t,omitempty"` // "" is that of the workflow; a child has it
+	Thread string  `json:"t,omitempty"` // "" is that of the workflow; set in the request of a child
 	Step   stepRef `json:"s"`
 }
 
@@ -256,8 +259,8 @@ type childInput struct {
 	Longest   time.Duration `json:"longest,omitempty"`
 }
 
-// taskActivityID returns the id of the activity for a task. n counts the times that its step was
-// begun.
+// taskActivityID returns the id of the activity for a task. n differs each time that the step of
+// the task is begun.
 func taskActivityID(step int, task string, n int) string {
 	return fmt.Sprintf("%d/%s/%d", step, task, n)
 }
@@ -271,7 +274,7 @@ func taskOf(id string) string {
 	return parts[1]
 }
 
-// shortGraph returns the name of a graph for a taskRequest.
+// shortGraph returns the Graph of a taskRequest: "" if it can be read from the workflow's id.
 func shortGraph(g, thread string) string {
 	if strings.Contains(g, "/") || strings.Contains(thread, "/") {
 		return g
@@ -289,7 +292,7 @@ type taskResult struct {
 type commitRequest struct {
 	Graph string  `json:"g"`
 	Step  stepRef `json:"s"`
-	// End is true where a Release ends the run.
+	// End is true if the release ends the run.
 	End bool `json:"end,omitempty"`
 }
 
@@ -301,13 +304,13 @@ type editRequest struct {
 	By     string          `json:"by,omitempty"`
 }
 
-// editResult is what became of an edit.
+// editResult is the result of an edit: its commit, or why it failed.
 type editResult struct {
 	Checkpoint uint64   `json:"checkpoint,omitempty"`
 	Failure    *failure `json:"failure,omitempty"`
 }
 
-// stopKind is what a segment that was cancelled is to do.
+// stopKind is how a segment that is asked to stop does so.
 type stopKind string
 
 const (

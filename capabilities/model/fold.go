@@ -12,7 +12,8 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// MaxAnswer limits an answer, in bytes of its text and calls. A longer one fails with [BadAnswer].
+// MaxAnswer limits an answer, in bytes of its text, reasoning and calls, and of the provider's own
+// fields. A longer one fails with [BadAnswer].
 const MaxAnswer = 8 << 20
 
 // maxCalls limits the calls of one answer.
@@ -21,7 +22,7 @@ const maxCalls = 1024
 // Generate sends a request and returns the whole answer. An answer without text and calls is a
 // [BadAnswer], and so is one that calls a tool if [Request.Tools] is empty. An answer that the
 // provider withholds is [Refused], and one without a [Stop] is [CutOff]. An answer that reached its
-// limit of tokens is returned: see [Response.Stop].
+// limit of tokens is returned with [StopLength], or is [Truncated] if it has no text and no calls.
 func Generate(ctx context.Context, m Model, r Request) (Response, error) {
 	f := Fold{Request: r}
 	for c, err := range m.Stream(ctx, r) {
@@ -51,7 +52,7 @@ type Fold struct {
 	model           string
 	stop            Stop
 	size            int
-	place           int // of the call that grew last
+	place           int // the index in calls of the call that grew last
 }
 
 // call is an incomplete call of a tool.
@@ -62,7 +63,7 @@ type call struct {
 	extra    map[string]json.RawMessage
 }
 
-// placed is a part of the provider, after so many bytes of text.
+// placed is a part of the provider that comes after the first at bytes of text.
 type placed struct {
 	part message.Part
 	at   int
@@ -97,8 +98,8 @@ func (f *Fold) Add(c Chunk) error {
 	return nil
 }
 
-// note adds a chunk even if it is invalid, because its cost must be paid. Text beyond the limit is
-// dropped.
+// note adds a chunk even if it is invalid, because its cost must be paid. It drops chunks beyond
+// MaxAnswer, except those with a Usage.
 func (f *Fold) note(c Chunk) {
 	if f.size <= MaxAnswer || c.Usage != nil {
 		_ = f.Add(c)
@@ -113,14 +114,14 @@ func (f *Fold) cost(by message.Counter) message.Usage {
 	if by == nil {
 		by = message.Estimate{}
 	}
-	said := message.Assistant(f.text.String() + f.reasoning.String())
+	answer := message.Assistant(f.text.String() + f.reasoning.String())
 	for i := range f.calls {
 		c := &f.calls[i]
-		said.Calls = append(said.Calls, message.Call{ID: c.id, Name: c.name, Arguments: json.RawMessage(c.args)})
+		answer.Calls = append(answer.Calls, message.Call{ID: c.id, Name: c.name, Arguments: json.RawMessage(c.args)})
 	}
 	var u message.Usage
 	u.Input, _ = message.Total(by, f.Request.Messages)
-	u.Output, _ = by.Count(said)
+	u.Output, _ = by.Count(answer)
 	for _, t := range f.Request.Tools {
 		u.Input += message.ApproxTokens(t.Name + t.Description + string(t.Schema))
 	}
@@ -175,17 +176,17 @@ func sizeOf(extra map[string]json.RawMessage) (n int) {
 // content returns the text and the parts of the provider, in order.
 func (f *Fold) content() (all []message.Part) {
 	text, from := f.text.String(), 0
-	say := func(to int) {
+	addText := func(to int) {
 		if to > from {
 			all = append(all, message.Text(strings.ToValidUTF8(text[from:to], "\uFFFD")))
 			from = to
 		}
 	}
 	for _, p := range f.parts {
-		say(p.at)
+		addText(p.at)
 		all = append(all, p.part)
 	}
-	say(len(text))
+	addText(len(text))
 	return all
 }
 
@@ -217,14 +218,14 @@ func (f *Fold) Response() (Response, error) {
 	return r, nil
 }
 
-// unoffered reports whether the answer calls a tool though the request offers none. Its text is
-// then not the answer: the model waits for the results.
+// unoffered reports whether the answer calls a tool although the request offers none. The text of
+// such an answer is not used, since the model waits for results.
 func (f *Fold) unoffered(r Response) bool {
 	return len(f.Request.Tools) == 0 && len(r.Message.Calls) > 0
 }
 
-// named returns the calls with different IDs. They are the model's, unless the request names the
-// answer, or one of them is missing or repeated.
+// named returns the calls, each with an ID of its own. If the request has an ID, those of the calls
+// are made from it. Otherwise they are the model's, unless one is missing or repeated.
 func (f *Fold) named() ([]message.Call, error) {
 	var calls []message.Call
 	prefix, seen := f.Request.ID, map[string]bool{"": true}

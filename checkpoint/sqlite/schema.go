@@ -12,7 +12,8 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// A file of this package has this application_id, "weft" in ASCII, and its layout as user_version.
+// A file of this package has applicationID, "weft" in ASCII, as its application_id, and the version
+// of its tables as its user_version. layout is the newest such version.
 const (
 	applicationID = 0x77656674
 	layout        = 3
@@ -37,8 +38,9 @@ var upgrades = []string{
 	layout3,
 }
 
-// prepareFile creates the tables of a new file, or checks that this package made the file. Several
-// processes may call it at once. It never changes a file of another program.
+// prepareFile creates the tables of a new file, or brings an older file to the newest layout.
+// Several processes may call it at once. It returns an error, and changes nothing, for a file of
+// another program or of a newer version.
 func prepareFile(ctx context.Context, c *sql.Conn) error {
 	version, err := inspect(ctx, c)
 	if err == nil && version < layout {
@@ -50,8 +52,8 @@ func prepareFile(ctx context.Context, c *sql.Conn) error {
 	return useWAL(ctx, c)
 }
 
-// inspect returns the layout of the file, 0 if it is still empty. It returns ErrUnsupported when
-// another program wrote the file.
+// inspect returns the layout of the file, 0 if it is still empty. It returns ErrUnsupported if
+// another program or a newer version of this package wrote the file.
 func inspect(ctx context.Context, c *sql.Conn) (version int, err error) {
 	var id, tables int64
 	const q = `SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema)

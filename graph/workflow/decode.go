@@ -14,10 +14,10 @@ import (
 // member is one entry of a mapping.
 type member struct {
 	key, value *yaml.Node
-	misspelt   bool // the mistake is reported, and key is what was meant
+	misspelt   bool // the file has another key; it was reported, and key has the one that was meant
 }
 
-// object is a mapping whose keys were checked.
+// object is a mapping, in the order of the file. Its keys are text and differ: see guard.checkKeys.
 type object []member
 
 // get returns the value of a key, or nil.
@@ -52,11 +52,12 @@ func (s *source) object(n *yaml.Node, what string) (object, bool) {
 	return o, true
 }
 
-// mainKeys are the keys that a value probably belongs to where a mapping is wanted, by what the
-// mapping is.
+// mainKeys has, by the name of a mapping, the key that was probably meant if a file has a scalar in
+// place of the mapping: "retry: 3" means {max: 3}.
 var mainKeys = map[string]string{"retry": "max", "cache": "ttl", "for_each": "in", "limits": "steps", "wait": "for"}
 
-// meantMapping returns a suffix that shows the mapping which was probably meant by a value, or "".
+// meantMapping returns a suffix for an error that suggests the mapping that a scalar probably
+// means. It returns "" if there is none.
 func meantMapping(what string, n *yaml.Node) string {
 	key, text := mainKeys[what], shorten(n.Value)
 	if key == "" || n.Kind != yaml.ScalarNode || n.Value == "" {
@@ -68,7 +69,7 @@ func meantMapping(what string, n *yaml.Node) string {
 	return fmt.Sprintf("; did you mean {%s: %s}?", key, text)
 }
 
-// tooLong reports an object of which more is declared than is read.
+// tooLong reports an object with more than maxNodes members. what names the members.
 func (s *source) tooLong(n *yaml.Node, o object, what string) bool {
 	if len(o) > maxNodes {
 		s.fail(n, "WF603", "there are %d %s; the maximum is %d", len(o), what, maxNodes)
@@ -76,8 +77,8 @@ func (s *source) tooLong(n *yaml.Node, o object, what string) bool {
 	return len(o) > maxNodes
 }
 
-// record returns n as a mapping that has no other keys than these. A misspelt key is
-// reported and read as the one that was meant, so that one mistake is not many.
+// record returns n as a mapping, and reports keys that are not among keys. A misspelt key is read
+// as the one that was meant, so that one mistake is not reported several times.
 func (s *source) record(n *yaml.Node, what string, keys ...string) (object, bool) {
 	o, ok := s.object(n, what)
 	for i, m := range o {
@@ -94,7 +95,7 @@ func (s *source) record(n *yaml.Node, what string, keys ...string) (object, bool
 	return o, ok
 }
 
-// elsewhere has what to write instead of keys of other workflow languages.
+// elsewhere has, for keys of other workflow languages, what to write instead.
 var elsewhere = map[string]string{
 	"concurrency":     "the limit of a node is limit: NAME, declared under limits.shared; for_each has max_parallel",
 	"on_change":       "a thread continues with the current file if its pending nodes still exist; weft replay shows the effect of a change",
@@ -113,7 +114,7 @@ func (s *source) unknown(key *yaml.Node, code Code, hint, format, what string, k
 	s.failAt(key.Line, key.Column, code, hint, format+"%s", key.Value, what, didYouMean(key.Value, known))
 }
 
-// list returns the items of a sequence.
+// list returns the items of a sequence, with aliases resolved.
 func (s *source) list(n *yaml.Node, what string) []*yaml.Node {
 	n = deref(n)
 	if n.Kind != yaml.SequenceNode {
@@ -152,7 +153,7 @@ func (s *source) bool(n *yaml.Node, what string) bool {
 	return b
 }
 
-// count returns a whole number that is at least 1.
+// count returns a whole number from 1 to 1<<30.
 func (s *source) count(n *yaml.Node, what string) int {
 	v, ok := s.scalar(n)
 	i, is := v.(int64)
@@ -178,8 +179,8 @@ var (
 	number  = regexp.MustCompile(`^[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
 )
 
-// scalar returns the value of a scalar: nil, bool, int64, float64 or string. What
-// YAML would read as something else than it looks like is reported.
+// scalar returns the value of a scalar: nil, bool, int64, float64 or string. It reports scalars
+// that YAML reads otherwise than they look, such as 0x10 and 2024-01-31.
 func (s *source) scalar(n *yaml.Node) (any, bool) {
 	n = deref(n)
 	switch n.ShortTag() {
@@ -220,7 +221,7 @@ func (s *source) tooLarge(n *yaml.Node) bool {
 	return true
 }
 
-// constant returns a tree of plain values.
+// constant returns the value of a node: a scalar, a []any or a map[string]any.
 func (s *source) constant(n *yaml.Node) (any, bool) {
 	n = deref(n)
 	switch n.Kind {

@@ -19,7 +19,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/topic"
 )
 
-// Store is all that a store of this module does.
+// Store has the interfaces that each store of this module implements.
 type Store interface {
 	checkpoint.Store
 	checkpoint.Leaser
@@ -28,15 +28,17 @@ type Store interface {
 	checkpoint.Examiner
 }
 
-// Call is one call of a store. Its name is that of the method, for documents and memory after
-// "Documents." and "Memory.". A Call without a Do is of a method that asks the server nothing.
+// Call is one call of a store. Its name is that of the method, with the prefix "Documents." or
+// "Memory." for those of documents and memory. A Call without a Do only lists a method that sends
+// the server nothing.
 type Call struct {
 	Name string
 	Do   func(ctx context.Context) error
 }
 
-// Calls returns all calls of a store, on a thread that has the commit [First]. It fails the test
-// when a method that takes a context is not in the table; more are those that only this store has.
+// Calls returns the calls of a store that have a Do, on a thread that has the commit [First]. more
+// are the calls of methods that only this store has. Calls fails the test if a method that takes a
+// context is in no Call.
 func Calls(t testing.TB, s Store, docs document.Store, mem memory.Store, more ...Call) []Call {
 	t.Helper()
 	calls := append(threadCalls(s), append(documentCalls(docs), memoryCalls(mem)...)...)
@@ -71,7 +73,7 @@ func takesContext(method reflect.Type) bool {
 // Thread is the thread that the calls are about.
 var Thread = checkpoint.Key{Thread: "thread"}
 
-// First is the commit that the thread has.
+// First returns the commit that the thread must have before the calls.
 func First() checkpoint.Commit { return commit(1) }
 
 func commit(seq uint64) checkpoint.Commit {
@@ -182,10 +184,10 @@ func BlobCalls(b *blob.Store) []Call {
 	}
 }
 
-// generous is the number of bounds within which a call must end. The test is that it ends at all.
+// generous is how many times its bound a call may take. The test is only that it ends.
 const generous = 50
 
-// Ends calls f, and fails the test if f takes far longer than bound. It returns the error of f.
+// Ends calls f and returns its error. It fails the test if f takes longer than generous*bound.
 func Ends(t testing.TB, name string, bound time.Duration, f func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -203,7 +205,7 @@ func Ends(t testing.TB, name string, bound time.Duration, f func() error) error 
 
 // Bounded makes every call twice on a connection whose bytes the network drops: once with no
 // deadline other than that of the store, retryFor, and once with a shorter one. ready opens the
-// connection of the next call. It may fail on a slow machine, and is then retried.
+// connection of the next call; Prepare retries it, since it may fail on a slow machine.
 func Bounded(t *testing.T, n *Network, way Way, retryFor time.Duration, ready func(ctx context.Context) error, calls []Call) {
 	t.Helper()
 	for _, c := range calls {
@@ -238,8 +240,8 @@ func answered(err error) bool {
 	return err == nil
 }
 
-// Stops makes every call on a network that becomes silent during it: after no reply, after one
-// reply, and so on, until the call gets all its replies.
+// Stops makes every call on a network that becomes silent during the call: after no reply, after
+// one reply, and so on, until the call gets all its replies.
 func Stops(t *testing.T, n *Network, retryFor time.Duration, ready func(ctx context.Context) error, calls []Call) {
 	t.Helper()
 	const most = 200 // replies of a call

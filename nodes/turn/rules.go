@@ -13,7 +13,8 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// withRules sets the functions that are nil to rules.
+// withRules returns c with rules, which use no model, in place of functions that are nil. A nil
+// Match or Explain stays nil, and is not called.
 func withRules(c Config) Config {
 	if c.Extract == nil {
 		c.Extract = lastMessage
@@ -30,15 +31,16 @@ func withRules(c Config) Config {
 	return c
 }
 
-// lastMessage returns the user's last message as the task.
+// lastMessage returns the user's last message as the task. The task depends on the conversation if
+// the user has sent earlier messages.
 func lastMessage(_ context.Context, r ExtractRequest) (Task, error) {
-	said := 0
+	sent := 0
 	for _, m := range r.Messages {
 		if m.Role == message.RoleUser {
-			said++
+			sent++
 		}
 	}
-	return Task{Text: r.Query, DependsOnChatHistory: said > 1}, nil
+	return Task{Text: r.Query, DependsOnChatHistory: sent > 1}, nil
 }
 
 // wholeConversation returns the whole conversation and all retrieved text as the task. It is used
@@ -52,13 +54,13 @@ func wholeConversation(_ context.Context, r ExtractRequest) (Task, error) {
 	return Task{Text: b.String(), DependsOnChatHistory: true, DependsOnUserMemory: true}, nil
 }
 
-// Chain plans without a model: one step for each active capability, and then an answer. Each step
-// gets its inputs from earlier steps, or else from the contexts that exist. A capability whose
-// requirements cannot be met is left out.
+// Chain plans without a model: one step for each active capability. A turn adds the step that
+// answers. Each step gets its inputs from earlier steps, or else from the contexts that exist. A
+// capability whose requirements cannot be met is left out.
 func Chain(_ context.Context, r PlanRequest) (p agent.Plan, err error) {
 	made := map[string]agent.InputList{}
 	for _, have := range r.Have {
-		made[have.Type] = agent.InputList{have} // without a model, the last by key
+		made[have.Type] = agent.InputList{have} // of several contexts of a type, the last by key
 	}
 	left := slices.Clone(r.Capabilities)
 	for {
@@ -84,8 +86,8 @@ func Chain(_ context.Context, r PlanRequest) (p agent.Plan, err error) {
 	return p, nil
 }
 
-// met reports whether a capability can be next: its inputs exist, and no other capability in left
-// provides them again.
+// met reports whether a capability can be next: made has its inputs, and no other capability in
+// left provides one of them. With a soft constraint, one input is enough.
 func met(i capabilities.Info, made map[string]agent.InputList, left []capabilities.Info) bool {
 	found := 0
 	for _, typ := range i.Requires {
@@ -99,7 +101,7 @@ func met(i capabilities.Info, made map[string]agent.InputList, left []capabiliti
 	return found == len(i.Requires) || i.Constraint == agent.Soft && found > 0
 }
 
-// listing returns what was found, one paragraph each.
+// listing returns what was found and what is missing, one paragraph each.
 func listing(_ context.Context, r AnswerRequest) (string, error) {
 	if len(r.Found) == 0 && len(r.Missing) == 0 {
 		return "I found nothing about this: " + r.Task, nil
@@ -127,7 +129,7 @@ func askBack(_ context.Context, r AnswerRequest) (Clarification, error) {
 	return Clarification{Questions: []string{fmt.Sprintf("What exactly do you mean by %q?", cmp.Or(r.Task, "this"))}, Reason: r.Step.Objective}, nil
 }
 
-// questions formats one to four questions for the user; it returns "" if there are none.
+// questions formats the first four questions for the user; it returns "" if there are none.
 func questions(c Clarification) string {
 	var asked []string
 	for _, q := range c.Questions {

@@ -3,14 +3,14 @@
 // queue.
 //
 //	w := work.New(work.Config{Queue: q, Store: store, Bus: bus, Host: host, Slots: 64})
-//	err := w.Work(ctx) // until ctx ends; then it drains
+//	w.Work(ctx) // until ctx ends; then it drains
 //
 // # Terms
 //
 //   - A [Host] knows what the request of a run means. It makes a [Job] of it, and is notified when
 //     the run has ended.
-//   - A Job has a graph.Untyped. A graph of this process runs in the worker; one whose handles are
-//     graph.RemoteHandles runs on an engine elsewhere, and the worker waits for its end.
+//   - A Job has a graph.Untyped. A graph of this process runs in the worker; one that implements
+//     [Engine] runs on an engine elsewhere, and the worker waits for its end.
 //   - The event log of a thread has the events of all its runs: see package eventlog. The worker
 //     writes those of graphs in this process, and notes where an attempt begins and ends. A [Log]
 //     reads it as records of package wire.

@@ -6,13 +6,13 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// binding ties a field of a Record to an ordinary channel: how to make one, to
-// copy one, and to reach it, by its pointer, with plain values. Writes convert the whole value
-// before they touch the channel.
+// binding lets fields of a Record use a channel type. Its functions make and copy channels, and
+// read and write them with plain values; c, dst and src are pointers to channels. A write converts
+// the whole value before it changes the channel.
 //
-// make makes channels for n records, in one allocation, for these fields of each, which all have
-// the channel type. It stores each by its pointer in cells, and as the runtime sees it in channels:
-// field f of record i at index i*stride+f.
+// make makes the channels of the given fields of n records, in one allocation. All these fields
+// have the channel type. make stores the pointer to each channel in cells, and the channel as the
+// runtime sees it in channels: field f of record i has the index i*stride+f.
 type binding struct {
 	channel   reflect.Type
 	make      func(n int, fields []int, cells []any, channels []state.Channel, stride int)
@@ -22,13 +22,14 @@ type binding struct {
 	overwrite func(c any, v any) *TypeError
 }
 
-// pointer is a channel type by its pointer.
+// pointer is the type of pointers to a channel type C.
 type pointer[C any] interface {
 	*C
 	state.Channeler
 }
 
-// bindingOf returns a binding to C that still lacks its plain values.
+// bindingOf returns a binding to C. The caller sets its functions for plain values: get, write and
+// overwrite.
 func bindingOf[C any, P pointer[C]]() binding {
 	return binding{
 		channel: reflect.TypeFor[C](),
@@ -43,8 +44,8 @@ func bindingOf[C any, P pointer[C]]() binding {
 	}
 }
 
-// writer returns a write of one value of type t, which is a T in Go. nil writes
-// nothing.
+// writer returns a function of a binding that writes one value of type t, whose Go type is T. It
+// writes nothing for nil.
 func writer[T any](t *Type, write func(any, T)) func(any, any) *TypeError {
 	return func(c any, v any) *TypeError {
 		v, err := simplify(v)
@@ -58,8 +59,8 @@ func writer[T any](t *Type, write func(any, T)) func(any, any) *TypeError {
 	}
 }
 
-// kinds gives the types that each kind holds, and binds it to one; ok is false when
-// the type is another.
+// kinds describes for each kind of channel the types that it holds, and has the function that binds
+// a type to it. ok is false if the kind does not hold the type.
 var kinds = map[state.Kind]struct {
 	holds string
 	bind  func(*Type) (b binding, ok bool)
@@ -80,8 +81,8 @@ var kinds = map[state.Kind]struct {
 	state.KindDeepMerge: {"a map<T>, or an object whose members are all optional", bindDeepMerge},
 }
 
-// holds reports whether t has the base type base, a list or a map. It accepts the type any as a
-// list or a map of any.
+// holds reports whether t has the base type base, which is "list" or "map". If t is any, holds
+// first makes it a list or a map of any.
 func (t *Type) holds(base string) bool {
 	if t.base == "" {
 		*t = Type{base: base, elem: &Type{}}

@@ -50,7 +50,7 @@ type EngineOpener = func(ctx context.Context, c EngineConfig) (Engine, error)
 // ErrNoEngine is the error of an engine that this program does not have.
 var ErrNoEngine = errors.New("this program does not have the engine")
 
-// programs with engines that the stock command line does not have, by scheme.
+// enginePrograms are the programs with engines that the stock command line lacks, by scheme.
 var enginePrograms = map[string]string{"temporal": "github.com/weftrun/weft/temporal/cmd/weft"}
 
 // engineFlag adds the flag --engine to the verbs that run graphs.
