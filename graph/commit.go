@@ -149,7 +149,7 @@ func (c *committer) flush(status Status) error {
 	case c.journal == nil:
 		return nil
 	case status == Done && c.journal.CanWait():
-		c.run.inside.ownSubgraphs().mayNeed(c.journal)
+		c.run.inside.ownSubgraphs().addUnsaved(c.journal)
 		return nil
 	}
 	return c.journal.Flush()

@@ -8,16 +8,17 @@ import (
 	"github.com/weftrun/weft/internal/journal"
 )
 
-// subgraphs is what a task needs to know of the subgraphs that its node has run, when it ends
-// otherwise than with a result. A nil one is empty.
+// subgraphs is what a task that fails or asks needs to know of the subgraphs that its node has run.
+// hasUnsaved, questions and setQuestions treat a nil *subgraphs as empty.
 type subgraphs struct {
 	mu      sync.Mutex
 	unsaved []*journal.Journal // of those that are done and not stored
-	some    atomic.Bool        // there are unsaved ones
+	some    atomic.Bool        // unsaved is not empty
 	open    []Interrupt        // the open questions of those that failed
 }
 
-// ownSubgraphs returns what t knows of its subgraphs, to add to it.
+// ownSubgraphs returns the subgraphs of t, and creates them if there are none. It never returns
+// nil.
 func (t *task) ownSubgraphs() *subgraphs {
 	s := t.scope()
 	if s.subgraphs.Load() == nil {
@@ -26,9 +27,9 @@ func (t *task) ownSubgraphs() *subgraphs {
 	return s.subgraphs.Load()
 }
 
-// mayNeed notes the journal of a subgraph that is done and not stored. The commit of the task's
-// step makes it needless.
-func (s *subgraphs) mayNeed(child *journal.Journal) {
+// addUnsaved adds the journal of a subgraph that is done and not stored. It need not be stored once
+// the step of the task is committed.
+func (s *subgraphs) addUnsaved(child *journal.Journal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unsaved = append(s.unsaved, child)
@@ -38,7 +39,8 @@ func (s *subgraphs) mayNeed(child *journal.Journal) {
 // hasUnsaved reports whether subgraphs are done and not stored.
 func (s *subgraphs) hasUnsaved() bool { return s != nil && s.some.Load() }
 
-// save stores the subgraphs that are done, because their task is not.
+// save stores the unsaved subgraphs, for a task that fails or asks: the commit of its step will not
+// include them.
 func (s *subgraphs) save() error {
 	s.mu.Lock()
 	unsaved := s.unsaved
@@ -74,7 +76,8 @@ func (s *subgraphs) questions() []Interrupt {
 	return s.open
 }
 
-// setQuestions replaces the open questions, for a task that runs again or was restored.
+// setQuestions replaces the open questions: with none for a task that runs again, and with the
+// stored ones for a task that is restored.
 func (s *subgraphs) setQuestions(open []Interrupt) {
 	if s == nil {
 		return

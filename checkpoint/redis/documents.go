@@ -11,14 +11,14 @@ import (
 	"github.com/weftrun/weft/internal/brief"
 )
 
-// Documents returns the documents under this prefix, for all processes that share it. Its
-// promises are those of the Store, and it lasts until the Store is closed. It asks the server
-// nothing, and returns an error only where ctx has ended.
+// Documents returns the documents under this prefix, for all processes that share it. They have the
+// guarantees of the Store, and can be used until the Store is closed. Documents sends the server
+// nothing, and returns an error only if ctx has ended.
 //
-// A partition is two keys in one slot of a cluster, and a write to it one script; a process
-// that writes to one for the first time in an hour puts it on the list of partitions first,
-// which lies in another slot. Partitions of one name share a slot, whatever the collection.
-// If the reply of a conditional deletion is lost, it may be reported as a conflict with version 0.
+// A partition is two keys in one slot of a cluster, and a write to it is one script. Partitions of
+// the same name share a slot, in all collections. The list of partitions is in another slot: a
+// process that writes to a partition for the first time in an hour first puts it on that list. If
+// the reply to a conditional deletion is lost, the deletion may return a conflict with version 0.
 func (s *Store) Documents(ctx context.Context) (document.Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -26,19 +26,20 @@ func (s *Store) Documents(ctx context.Context) (document.Store, error) {
 	return document.Over(documents{s.memories("d")}), nil
 }
 
-// documents is a Store as a document.Table. The list of partitions has the form of the list of
-// namespaces of memory.
+// documents is a Store as a document.Table. The list of partitions has the same form as the list of
+// namespaces in memory.go, and uses the same scripts.
 type documents struct{ *memories }
 
 var _ document.Table = documents{}
 
-// documentKey returns the first key of a partition. No list's key has a colon there.
+// documentKey returns the first key of a partition. The colon after the collection keeps it apart
+// from listKey, which has none there.
 func (d documents) documentKey(p document.Place) string {
 	return d.cfg.Prefix + ":d:" + encode(p.Collection) + ":{" + encode(p.Partition) + "}"
 }
 
-// onList returns the name of a partition on the list.
-func onList(p document.Place) string { return p.Collection + "\x00" + p.Partition }
+// listName returns the name of a partition in the list of partitions.
+func listName(p document.Place) string { return p.Collection + "\x00" + p.Partition }
 
 // Write implements document.Table.
 func (d documents) Write(ctx context.Context, w document.Write) ([]document.Doc, error) {
@@ -58,7 +59,7 @@ func (d documents) Write(ctx context.Context, w document.Write) ([]document.Doc,
 	}
 	ctx = brief.OneCall(ctx)
 	if puts {
-		if err := d.list(ctx, onList(w.Place)); err != nil {
+		if err := d.list(ctx, listName(w.Place)); err != nil {
 			return nil, err
 		}
 	}
@@ -95,7 +96,7 @@ func writtenDocuments(reply any, w document.Write) ([]document.Doc, error) {
 	return docs, nil
 }
 
-// refusedDocument is the error of a reply that names the change which was refused.
+// refusedDocument returns the error for a reply that names the change that was refused.
 func refusedDocument(list []any, w document.Write) error {
 	n, _ := list[1].(int64)
 	c := w.Changes[min(int(n), len(w.Changes)-1)]
@@ -181,7 +182,8 @@ func (d documents) scanOne(ctx context.Context, s document.Scan) ([]document.Doc
 	return docs, list[0] == int64(1), nil
 }
 
-// lexRange returns the bounds of a scan as ZRANGEBYLEX wants them. No id has a byte 255.
+// lexRange returns the bounds of a scan in the syntax of ZRANGEBYLEX. No id has a byte 255, so
+// "\xff" comes after every id.
 func lexRange(s document.Scan) (from, to string) {
 	from, to = "-", "+"
 	if s.From != "" {
@@ -200,8 +202,9 @@ func lexRange(s document.Scan) (from, to string) {
 	return after + "\xff", to
 }
 
-// scanAll reads a page of a collection. It asks a few partitions at once, and leaves out
-// what comes after the first that has more. Those that are empty it takes off the list.
+// scanAll reads a page of a collection. It reads a few partitions at once, and drops what comes
+// after the first partition that has more. A scan without bounds removes empty partitions from the
+// list.
 func (d documents) scanAll(ctx context.Context, s document.Scan) (docs []document.Doc, more bool, err error) {
 	after := ""
 	if s.After != nil {
@@ -239,26 +242,27 @@ func (d documents) scanAll(ctx context.Context, s document.Scan) (docs []documen
 	}
 }
 
-// documentPage is what was read of one partition.
+// documentPage is a page of one partition. more reports whether the partition has more documents.
 type documentPage struct {
 	docs []document.Doc
 	more bool
 }
 
+// pages reads a page of each partition of names.
 func (d documents) pages(ctx context.Context, s document.Scan, names []string, limit int) ([]documentPage, error) {
 	pages := make([]documentPage, len(names))
 	err := inParallel(len(names), func(i int) (err error) {
 		one := s
 		one.Partition, one.Limit = names[i], limit
 		if pages[i].docs, pages[i].more, err = d.scanOne(ctx, one); err == nil && len(pages[i].docs) == 0 && s.From == "" && s.Until == "" {
-			_, err = d.call(ctx, memoryMendScript, d.listKey(), []any{onList(one.Place), int(keepList.Seconds())})
+			_, err = d.call(ctx, memoryMendScript, d.listKey(), []any{listName(one.Place), int(keepList.Seconds())})
 		}
 		return err
 	})
 	return pages, err
 }
 
-// partitions returns the next partitions of the list, whether or not they hold anything.
+// partitions returns the next partitions of the list, also those that are empty.
 func (d documents) partitions(ctx context.Context, s document.Scan, after string) (names []string, more bool, err error) {
 	command, from, to := "zrangebylex", "["+s.Collection+"\x00", "("+s.Collection+"\x01"
 	switch {

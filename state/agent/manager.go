@@ -10,10 +10,9 @@ import (
 )
 
 // StateManager reads and writes the state of an agent: it begins a turn, and stores and loads
-// contexts. It does no I/O and holds no state. Its writes go
-// to the view of the caller, so the runtime discards them if the node fails. The zero StateManager
-// works: it has no types, no clock, no ids and the built-in settings. A StateManager is safe for
-// concurrent use if its functions are.
+// contexts. It does no I/O and holds no state. Its writes go to the view of the caller, so the
+// runtime discards them if the node fails. The zero StateManager works: it has no types, no clock,
+// no ids and the built-in settings. A StateManager is safe for concurrent use if its functions are.
 type StateManager struct {
 	// Types is the registry of context types. nil accepts all types, with a warning.
 	Types *Types
@@ -54,7 +53,8 @@ func (m StateManager) stamp(t time.Time) time.Time {
 	return t
 }
 
-func (m StateManager) stamped(msg message.Message) message.Message {
+// newMessage returns msg with the time and an id.
+func (m StateManager) newMessage(msg message.Message) message.Message {
 	msg.Created = m.now()
 	if m.NewID != nil {
 		msg.ID = m.NewID()
@@ -67,7 +67,7 @@ func (m StateManager) stamped(msg message.Message) message.Message {
 // no mutable memory with prior. For an existing thread, the input is equivalent to the message
 // alone. The run rejects an empty message.
 func (m StateManager) CreateFresh(input string, prior *State) (s State) {
-	s.Messages = message.LogOf(m.stamped(message.User(input)))
+	s.Messages = message.LogOf(m.newMessage(message.User(input)))
 	settings := m.Defaults()
 	if prior != nil {
 		settings = settings.under(prior.SessionControl.Get())
@@ -115,13 +115,13 @@ func (m StateManager) TurnSettings(thread, turn Settings) Settings {
 
 // Respond adds a message of the assistant to the conversation.
 func (m StateManager) Respond(s *State, text string) error {
-	return s.Messages.Add(m.stamped(message.Assistant(text)))
+	return s.Messages.Add(m.newMessage(message.Assistant(text)))
 }
 
 // Steps returns access to the steps of the plan of s and to their results.
 func (m StateManager) Steps(s *State) Steps { return Steps{m, s} }
 
-// Display returns what shows a user the work on s.
+// Display returns access to what a user sees of the work on s, such as figures and status messages.
 func (m StateManager) Display(s *State) Display { return Display{m, s} }
 
 // LoadContexts returns typed access to the contexts of s. It observes later writes to s.

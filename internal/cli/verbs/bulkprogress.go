@@ -6,15 +6,15 @@ import (
 	"github.com/weftrun/weft/internal/cli/terminal"
 )
 
-// rowsBetweenLines is the number of threads after which progress prints a line.
-const rowsBetweenLines = 1000
+// threadsPerLine is the number of threads after which progress prints a line.
+const threadsPerLine = 1000
 
-// progress shows how far a verb is: on a terminal in a line that is drawn again, elsewhere in a
-// line for each 1,000 threads.
+// progress shows how far a verb is. On a terminal it redraws one line; elsewhere it prints a line
+// after each threadsPerLine threads.
 type progress struct {
 	*app
-	term  *terminal.Terminal // nil: lines
-	drawn bool
+	term  *terminal.Terminal // nil if it prints lines
+	drawn bool               // the terminal shows the line
 }
 
 func (a *app) progress() *progress {
@@ -31,7 +31,7 @@ func (p *progress) Show(verb string, r bulkReport) {
 	case p.term != nil:
 		fmt.Fprintf(p.term, "\r\x1b[K%s: %s", verb, r)
 		p.drawn = true
-	case r.Threads%rowsBetweenLines == 0:
+	case r.Threads%threadsPerLine == 0:
 		p.Note("%s: %s so far", verb, r)
 	}
 }

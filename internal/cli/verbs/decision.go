@@ -18,12 +18,12 @@ import (
 // decisionWords are the commands of inbox that decide a question.
 var decisionWords = []string{"approve", "edit", "reject", "respond"}
 
-// decision is the decision of a user about a question.
+// decision is how a user decides a question.
 type decision struct {
 	word    string
 	thread  string // --thread, or ""
-	args    string // the edited request, as JSON
-	message string
+	args    string // --args: the edited request, as JSON
+	message string // --message
 }
 
 func (v *decision) flags(cmd *cobra.Command) {
@@ -32,7 +32,7 @@ func (v *decision) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&v.message, "message", "", "with reject: why not, and what would be better; with respond: the answer")
 }
 
-// unused returns an error if a flag of a decision is given without a decision.
+// unused returns an error if --args or --message is given to a command that decides nothing.
 func (v *decision) unused(cmd *cobra.Command) error {
 	for _, name := range []string{"args", "message"} {
 		if cmd.Flags().Changed(name) {
@@ -48,8 +48,8 @@ func (v decision) check(cmd *cobra.Command) error {
 	case v.word == "edit" && !cmd.Flags().Changed("args"):
 		return reports.Usage("give what is approved instead with --args JSON", "edit needs --args")
 	case v.word == "edit":
-		var any json.RawMessage
-		if err := json.Unmarshal([]byte(v.args), &any); err != nil {
+		var args json.RawMessage
+		if err := json.Unmarshal([]byte(v.args), &args); err != nil {
 			return reports.Usage(`write JSON, such as --args '{"name": "value"}'; a text is JSON in double quotes: --args '"text"'`,
 				"--args %q is not JSON: %w", terminal.Cut(reports.OneLine(v.args), 60), err)
 		}
@@ -88,8 +88,9 @@ func (a *app) decide(cmd *cobra.Command, ids []string, v decision) error {
 }
 
 // cannot returns an error that states why a question does not take a decision, and what it takes.
+// A question may take the decision only without its message.
 func (a *app) cannot(l letter, v decision) error {
-	if _, plain := (decision{word: v.word}).answer(l.Interrupt); plain && v.message != "" {
+	if _, ok := (decision{word: v.word}).answer(l.Interrupt); ok && v.message != "" {
 		return reports.Usage(a.Command("inbox", v.word, l.ID)+" decides it without one; "+
 			a.Command("resume", "--thread", l.Thread, "--decline", l.ID, "--reason", v.message)+" declines it, and its node gets the reason",
 			"the question %q takes %s, and no message", l.Prompt, cmp.Or(choices(l.Interrupt), wanted(l.Schema)))
@@ -116,12 +117,12 @@ func (v decision) json() json.RawMessage {
 	if v.word == "edit" {
 		d.Args = json.RawMessage(v.args)
 	}
-	data, _ := json.Marshal(d) // check has read the arguments
+	data, _ := json.Marshal(d) // cannot fail: check has parsed v.args
 	return data
 }
 
-// choices returns the decisions that a question takes. It returns "" for a question that takes no
-// decision, or only yes or no.
+// choices returns the decisions that a question about an action takes. It returns "" for any other
+// question, also for one that approve and reject answer with yes or no.
 func choices(in graph.Interrupt) string {
 	if in.Action == nil {
 		return ""
