@@ -24,26 +24,27 @@ type StepID struct {
 	Program string `json:"program,omitempty"`
 	// First is the thread's last step before the run began: the limit of steps counts from there.
 	First int `json:"first,omitempty"`
-	// MaxSteps, Drains and TTL are those of the Plan: its limit of steps, whether inputs that
-	// wait get their turn after this one, and the time of the lease.
+	// MaxSteps and TTL are those of the PlanRequest: the limit of steps, and the TTL of the lease.
+	// Drains is true if queued inputs get their turns after this one.
 	MaxSteps int           `json:"max_steps,omitempty"`
 	Drains   bool          `json:"drains,omitempty"`
 	TTL      time.Duration `json:"ttl,omitempty"`
 }
 
-// PlanRequest asks for the step that is due. With an Input it begins a turn, as Invoke does, and
-// else it goes on with the turn that the thread is in, as Resume does.
+// PlanRequest asks for the step that is due. With an Input it begins a turn, as Invoke does.
+// Without one it goes on with the turn that the thread is in, as Resume does.
 type PlanRequest struct {
 	Thread string `json:"thread"`
-	// Run is the id of the run: what one call of Invoke or Resume is. The driver chooses it: 1
-	// to 40 letters, digits and any of "-_.:", which no other run has. A Plan that is made again
-	// with the same Run begins nothing and returns what is due now. A run does not go on after a
-	// failure or at a static interrupt: that takes a Plan with another Run, after Release.
+	// Run is the id of the run, which does the work of one call of Invoke or Resume. The driver
+	// chooses an id that no other run has: 1 to 40 letters, digits and any of "-_.:". A Plan that
+	// is made again with the same Run begins nothing and returns what is due now. A run does not
+	// go on after a failure or a static interrupt: for that, call Release, then Plan with another
+	// Run.
 	Run string `json:"run"`
-	// Input is as for [Graph.DecodeInput]; null is none.
+	// Input is the input in the form of [Graph.DecodeInput]; nil or null means none.
 	Input   json.RawMessage `json:"input,omitempty"`
 	Answers Answers         `json:"answers,omitzero"`
-	// The fields that follow are those of RunOptions.
+	// The fields from here to Lease are those of RunOptions.
 	Namespace       string                 `json:"namespace,omitempty"`
 	At              uint64                 `json:"at,omitempty"`
 	If              *uint64                `json:"if,omitempty"`
@@ -54,7 +55,7 @@ type PlanRequest struct {
 	Lease           checkpoint.HoldOptions `json:"lease,omitzero"`
 	Options         StepOptions            `json:"options,omitzero"`
 
-	// Events, if it is not nil, is called with each event of the call that Reader takes, on the
+	// Events, if it is not nil, is called with each event of the call that Reader selects, on the
 	// goroutine of the caller.
 	Events func(Event) `json:"-"`
 	Reader Reader      `json:"-"`
@@ -75,14 +76,14 @@ func (s StepOptions) in(o RunOptions) RunOptions {
 	return o
 }
 
-// Plan is what is to be done next in a run that is driven from outside.
+// Plan is the next step of a run that is driven from outside, or the end of that run.
 type Plan struct {
 	ID StepID `json:"id"`
-	// Status is Pending where the tasks of a step are to be run and committed. With any other
-	// the run has come to its end: Done, Interrupted, Queued, or Failed beside an error.
+	// Status is Pending if the tasks of a step are to be run and committed. With any other Status
+	// the run has ended: Done, Interrupted, Queued, or Failed, which comes with an error.
 	Status Status `json:"status"`
 	Turn   int    `json:"turn,omitempty"`
-	Step   int    `json:"step,omitempty"` // that is due, or was the last
+	Step   int    `json:"step,omitempty"` // the step that is due, or the last one
 	// Tasks are those of the step, in canonical order.
 	Tasks []PlannedTask `json:"tasks,omitempty"`
 	// Interrupts, Starved and Steps are those of Result.
@@ -133,8 +134,8 @@ const (
 type TaskRequest struct {
 	Step StepID `json:"step"`
 	Task string `json:"task"` // its id
-	// Try counts, from 0, how often the driver wants the task to be tried again that has failed.
-	// Calls with the same Try are one: they return the same failure.
+	// Try is 0 at first. The driver adds 1 to run again a task that has failed. Calls with the same
+	// Try are one: they return the same failure.
 	Try     int         `json:"try,omitempty"`
 	Options StepOptions `json:"options,omitzero"`
 
@@ -148,7 +149,7 @@ type TaskResult struct {
 	End  TaskEnd `json:"end"`
 	// Questions are the ids of open questions, at most 12; Commit lists all, with what they ask.
 	Questions []string `json:"questions,omitempty"`
-	// Kind, Code and Message are those of the failure. The longest are cut.
+	// Kind, Code and Message are those of the failure. A long Code or Message is cut.
 	Kind    string `json:"kind,omitempty"`
 	Code    string `json:"code,omitempty"`
 	Message string `json:"message,omitempty"`

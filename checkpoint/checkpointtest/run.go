@@ -6,14 +6,14 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-// Run judges a store. Each sub-test calls open for an empty store of its own and
-// closes it; open need not. What a store may leave out (checkpoint.Leaser, Dropper and
-// Expirer) is judged when it is there, and else noted with t.Log. Rules about time
-// need a Clock, rules about damage a Damager or a Spoiler.
+// Run tests a store. Each sub-test calls open for an empty store of its own, and closes that store
+// at its end. A store need not be a checkpoint.Leaser, Dropper or Expirer: the rules about what it
+// lacks are skipped, with a t.Log. Rules about time need a Clock, and rules about damage a Damager
+// or a Spoiler.
 func Run(t *testing.T, open func(t testing.TB) checkpoint.Store) { run(t, open, false) }
 
-// RunFull is Run for a store that leaves nothing out: what is missing fails the test.
-// Only a Damager and a Spoiler may be missing.
+// RunFull is Run for a store that has all these interfaces. A missing one fails the test, except
+// for Damager and Spoiler.
 func RunFull(t *testing.T, open func(t testing.TB) checkpoint.Store) { run(t, open, true) }
 
 func run(t *testing.T, open func(t testing.TB) checkpoint.Store, full bool) {
@@ -22,11 +22,11 @@ func run(t *testing.T, open func(t testing.TB) checkpoint.Store, full bool) {
 	}
 }
 
-// rule is a group of demands on a store.
+// rule is a sub-test, which demands something of a store.
 type rule struct {
 	name  string
 	check func(p *probe)
-	needs []offer
+	needs []offer // the interfaces of the store that check uses
 }
 
 // allRules returns every rule, in the order in which they are judged.

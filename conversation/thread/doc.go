@@ -1,6 +1,6 @@
 // Package thread stores two things about a conversation thread outside of its graph: the
 // configuration, which the application sets, and the state of its agent, which the agent sets. Both
-// are in one record with versions, in any document store.
+// are in one versioned record, in any document store.
 //
 //	repo := thread.NewRepository[Game](docs)  // docs is a document.Store
 //	m, err := thread.NewManager(repo, thread.Options{Strategy: thread.Implicit})
@@ -37,8 +37,9 @@
 //  2. SetConfig does not change the state and SetState does not change the configuration, in the
 //     store and in a session.
 //  3. State.Version starts at 1 and grows by one with every save. Saving a state that was made from
-//     an older version returns an ErrConflict and writes nothing.
-//  4. States are compared by value: the order of names and the notation of numbers are no change.
+//     an older version returns an ErrConflict and writes nothing. A state with Version 0 replaces
+//     any stored state.
+//  4. States are compared by value: another order of names or notation of numbers is not an edit.
 //  5. A tool is enabled only if the configuration can be read and lists it.
 //  6. Only ClearState removes a state. Setting it to nil does not.
 //

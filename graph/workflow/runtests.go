@@ -14,7 +14,7 @@ import (
 	"github.com/weftrun/weft/state/record"
 )
 
-// TestOptions say which tests of a file to run. The zero TestOptions run all.
+// TestOptions select the tests of a file to run, and how. The zero TestOptions run all.
 type TestOptions struct {
 	// Match chooses tests by their name; nil means all.
 	Match func(name string) bool
@@ -26,7 +26,7 @@ type TestOptions struct {
 	Timeout time.Duration
 }
 
-// TestReport is what the tests of a file have shown.
+// TestReport has the results of the tests of a file.
 type TestReport struct {
 	Tests    []TestResult `json:"tests"` // in the order of the file
 	Coverage Coverage     `json:"coverage"`
@@ -37,25 +37,25 @@ func (r TestReport) Passed() bool {
 	return !slices.ContainsFunc(r.Tests, func(t TestResult) bool { return !t.Passed() })
 }
 
-// TestResult is what one test has shown.
+// TestResult is the result of one test.
 type TestResult struct {
 	Name string `json:"name"`
 	File string `json:"file"`
 	Line int    `json:"line"` // of the test's name, from 1
 	Col  int    `json:"col"`
-	// Failures is what was otherwise than expected, each at the place of the expectation;
-	// empty when the test has passed.
+	// Failures are the expectations that were not met, each with its place in the file. It is empty
+	// if the test has passed.
 	Failures []Problem     `json:"failures,omitempty"`
 	Status   graph.Status  `json:"status"`
-	Path     [][]string    `json:"path"`   // the nodes that ran, by step, in each by name
-	Output   Values        `json:"output"` // of the file, or of the state so far
+	Path     [][]string    `json:"path"`   // the nodes that ran: a list for each step, sorted by name
+	Output   Values        `json:"output"` // the outputs of the file, from the last state of the run
 	Err      error         `json:"-"`      // why the run failed
 	Elapsed  time.Duration `json:"elapsed"`
 	// Recording is what the test did with its recording; nil for a test without one.
 	Recording *TestRecording `json:"recording,omitempty"`
 }
 
-// Passed reports whether all was as expected.
+// Passed reports whether every expectation was met.
 func (r TestResult) Passed() bool { return len(r.Failures) == 0 }
 
 // Coverage reports which nodes and edges of a file ran in its tests.
@@ -76,8 +76,8 @@ type EdgeCoverage struct {
 	From string `json:"from"`
 	To   string `json:"to"` // END for the end
 	Line int    `json:"line"`
-	// Kind is "next", "choice" for a way with conditions beside it, or "error" for one of
-	// an on_error.
+	// Kind is "next" for an edge without conditions, "choice" for one of a next that has them, or
+	// "error" for one of an on_error.
 	Kind  string `json:"kind"`
 	Taken int    `json:"taken"`
 }
@@ -122,7 +122,7 @@ type testRun struct {
 	t    *test
 	res  TestResult
 	last graph.Result[record.Record]
-	out  *source // takes the failures
+	out  *source // collects the failures
 	seen *trace
 }
 
@@ -167,7 +167,7 @@ func (w *Workflow) runTest(ctx context.Context, t *test, seen *trace, o TestOpti
 	return r.res, nil
 }
 
-// end takes the failures, and the error of the run.
+// end stores the collected failures, and the error of the run, in the result.
 func (r *testRun) end(err error) {
 	r.res.Err = err
 	if e, ok := r.out.err().(*Error); ok {
@@ -185,7 +185,7 @@ func (t *test) lookup() func(string) (string, bool) {
 	}
 }
 
-// run carries the run on as long as the test has answers.
+// run runs the graph, and resumes it while the test has answers to what is open.
 func (r *testRun) run(ctx context.Context) {
 	values, config := r.plainsOf(r.t.input), r.plainsOf(r.t.config)
 	input, err := r.fill(values, config, r.t.now)
@@ -226,8 +226,8 @@ func (r *testRun) plainsOf(o object) map[string]any {
 	return values
 }
 
-// answer takes the next answers to what is open; false means that there is nothing to
-// resume with.
+// answer removes the next answers to the open questions from left and returns them. ok is false if
+// there is nothing to resume with, or an answer does not fit.
 func (r *testRun) answer(left *[]answer) (given graph.Answers, ok bool) {
 	for _, in := range r.last.Interrupts {
 		if in.Kind != "question" {
@@ -254,7 +254,7 @@ func (r *testRun) answer(left *[]answer) (given graph.Answers, ok bool) {
 	return given, ok
 }
 
-// innermost returns the text of what err wraps at last.
+// innermost returns the text of the last error that err wraps, by its method Unwrap() []error.
 func innermost(err error) string {
 	if many, ok := err.(interface{ Unwrap() []error }); ok && len(many.Unwrap()) > 0 {
 		return innermost(many.Unwrap()[len(many.Unwrap())-1])
@@ -362,7 +362,7 @@ func asking(open []graph.Interrupt) []string {
 	return slices.Compact(names)
 }
 
-// flow writes a path as a file does.
+// flow formats a path in the syntax of a workflow file.
 func flow(path [][]string) string {
 	parts := make([]string, len(path))
 	for i, step := range path {

@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/state/record"
 )
 
-// exprType returns what an expression may do with a value of type t.
+// exprType returns the type that a value of type t has in expressions.
 func exprType(t record.Type) exprs.Type {
 	switch t.Base() {
 	case "bool":
@@ -43,8 +43,8 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// exprTypeOf returns what an expression may do with the JSON form of a Go type. open
-// are the types that it is a part of: where one comes again, it is any.
+// exprTypeOf returns the type that the JSON form of a Go type has in expressions. open are the
+// types around t: in a recursive type, the inner occurrence is any.
 func exprTypeOf(t reflect.Type, open ...reflect.Type) exprs.Type {
 	switch {
 	case t == nil || slices.Contains(open, t) || t.Implements(jsonMarshaler) || reflect.PointerTo(t).Implements(jsonMarshaler):
@@ -82,14 +82,14 @@ func exprTypeOf(t reflect.Type, open ...reflect.Type) exprs.Type {
 	return exprs.Any
 }
 
-// param is one json field of a struct.
+// param is one field of the JSON form of a struct.
 type param struct {
 	name     string
 	typ      reflect.Type
 	required bool
 }
 
-// paramsOf returns the json fields of a struct, those of embedded structs included.
+// paramsOf returns the fields of the JSON form of a struct, with those of embedded structs.
 func paramsOf(t reflect.Type) (all []param) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -10,15 +10,15 @@ import (
 
 // Sizes of the timeline in pixels.
 const (
-	timeNames  = 190 // at most
+	timeNames  = 190 // the greatest width of the column with the names
 	timeRow    = 24
-	timeHead   = 22
-	timeFoot   = 46
+	timeHead   = 22 // above the rows, for the numbers of the steps
+	timeFoot   = 46 // below the rows, for the bars of the durations
 	timeColumn = 28
-	timeText   = 12
+	timeText   = 12 // the size of the names
 )
 
-// maxColumns is how many steps a timeline shows at most: the newest.
+// maxColumns is the most steps that a timeline shows. It leaves out older ones.
 const maxColumns = 300
 
 // column is one step of a timeline.
@@ -31,9 +31,9 @@ type column struct {
 }
 
 // Timeline returns a picture of the steps of a turn: a row for each node, a column for each step,
-// and below each step how long it took. The commits are those of the turn, the newest first. A step
-// that another run began has the time between the runs at its left. The last column is the step
-// that is not committed, with the states that run has for the nodes of d.
+// and below each step how long it took. The commits are those of the turn, the newest first. The
+// first step of a later run has a line at its left with the time between the runs. If a step is
+// due, it is the last column, with the states that run has for the nodes of d.
 func Timeline(turn []graph.CommitInfo, run *Run, d graph.Drawing) string {
 	columns := columnsOf(turn)
 	if len(columns) == 0 {
@@ -41,7 +41,7 @@ func Timeline(turn []graph.CommitInfo, run *Run, d graph.Drawing) string {
 	}
 	names := rowsOf(columns, turn[0])
 	w := &svgWriter{ids: map[string]bool{}}
-	left := textWidth("longest: 88 min 88 s", subSize) + 12 // of the steps
+	left := textWidth("longest: 88 min 88 s", subSize) + 12 // where the columns of the steps begin
 	for _, name := range names {
 		left = max(left, textWidth(cut(clean(name), timeText, timeNames-12), timeText)+12)
 	}
@@ -94,7 +94,8 @@ func columnsOf(turn []graph.CommitInfo) (columns []column) {
 	return columns[max(0, len(columns)-maxColumns):]
 }
 
-// rowsOf returns the nodes of the steps and those that are due, in the order in which they ran.
+// rowsOf returns the nodes of the steps in the order in which they first ran, by name within a
+// step. Nodes that are due and have not run come last.
 func rowsOf(columns []column, head graph.CommitInfo) (names []string) {
 	for _, c := range columns {
 		var step []string

@@ -68,7 +68,7 @@ func Marshal(v any) ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// Key returns the step of a path for an entry of a map. It cuts long keys.
+// Key returns the part of a path for an entry of a map, such as ["key"]. It cuts long keys.
 func Key(k string) string {
 	const longest = 100 // bytes
 	if len(k) > longest {
@@ -148,8 +148,8 @@ func (w *walk) dynamic(v any, depth int) (path string, ok bool) {
 	return w.value(typeOf(r.Type()), r, false, depth)
 }
 
-// value checks a value of a type. addressable reports whether the encoder can address the value: it
-// calls pointer methods only then.
+// value checks a value of a type. addressable reports whether the encoder can address the value. If
+// it cannot, it does not call the methods of the pointer type.
 func (w *walk) value(t *typ, v reflect.Value, addressable bool, depth int) (path string, ok bool) {
 	if t.form == none || depth > deepest {
 		return "", true
@@ -231,7 +231,7 @@ func written(v any) (path string, ok bool) {
 	return "", utf8.Valid(data)
 }
 
-// nameOf returns the key of a map as JSON has it, or an approximation.
+// nameOf returns a key of a map as JSON writes it, or an approximation.
 func nameOf(k reflect.Value) string {
 	if k.Kind() == reflect.String {
 		return k.String()

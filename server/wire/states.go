@@ -22,7 +22,7 @@ type Snapshot struct {
 type View struct {
 	Thread    string // the id on the wire
 	Graph     string // the id of the graph
-	Name      string // of the graph of a subgraph
+	Name      string // the name of the graph of a subgraph; "" for that of the thread
 	Assistant string // the id of the assistant
 	// Messages are the names of the fields that are messages.
 	Messages []string
@@ -34,7 +34,7 @@ type View struct {
 	// Child returns the state of a subgraph by its namespace in Weft, for states that include those
 	// of subgraphs. nil, or a nil result, leaves it out.
 	Child func(namespace string) *ThreadState
-	// Parents are the ids of the checkpoints of the graphs around, by namespace.
+	// Parents are the ids of the checkpoints of the enclosing graphs, by namespace.
 	Parents map[string]string
 	// Commit returns another commit of the same namespace, with its state if the caller has it: the
 	// one before a commit, the one after it, and the one that began a branch. ok is false if it is
@@ -53,7 +53,8 @@ const (
 	sourceFork   = "fork"
 )
 
-// Phases returns how many checkpoints show a commit: two for an input, else one.
+// Phases returns how many checkpoints show a commit: two for an input, else one. Phase 0 is the
+// state before the input, and phase 1 the state of the commit.
 func Phases(info graph.CommitInfo) int {
 	if info.Source == checkpoint.Input {
 		return 2
@@ -150,8 +151,8 @@ func (v *View) task(info graph.CommitInfo, d graph.DueTask) ThreadTask {
 	return t
 }
 
-// isChildOf reports whether a namespace is that of a subgraph that a task of the graph at parent
-// runs itself.
+// isChildOf reports whether ns is the namespace of a subgraph that the task d runs, where d is a
+// task of the graph with the namespace parent. Subgraphs of that subgraph do not count.
 func isChildOf(ns, parent string, d graph.DueTask) bool {
 	rest, ok := strings.CutPrefix(ns, parent)
 	if parent != "" && ok {
@@ -166,7 +167,7 @@ func isChildOf(ns, parent string, d graph.DueTask) bool {
 	return strings.HasPrefix(rest, d.Node+"/")
 }
 
-// before returns the commit that a commit goes on from, or nil.
+// before returns the commit that a commit goes on from, or nil if there is none or it is gone.
 func (v *View) before(info graph.CommitInfo) *Snapshot {
 	number := parentOf(info)
 	if number == 0 || v.Commit == nil {
@@ -195,7 +196,7 @@ func (v *View) checkpoint(info graph.CommitInfo, phase int) *Checkpoint {
 		for ns, parent := range v.Parents {
 			ids[ns] = parent
 		}
-		c.CheckpointMap, _ = json.Marshal(ids) // of strings
+		c.CheckpointMap, _ = json.Marshal(ids) // cannot fail: it has only strings
 	}
 	return c
 }
@@ -232,7 +233,7 @@ func (v *View) depth(info graph.CommitInfo) uint64 {
 			if v.Commit != nil {
 				s, ok = v.Commit(info.Branch)
 			}
-			if !ok { // it is gone, and so is the way to it
+			if !ok { // it is gone: estimate the depth
 				return n + uint64(max(1, info.Step+info.Turn))
 			}
 			first = s.Info

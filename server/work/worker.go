@@ -21,19 +21,19 @@ import (
 // Config are the settings of a Worker. Queue, Store, Bus and Host are required.
 type Config struct {
 	Queue *queue.Queue
-	Store checkpoint.Store // that of the queue
-	Bus   topic.Bus        // of the log
+	Store checkpoint.Store // the store of the queue
+	Bus   topic.Bus        // the bus of the event log
 	Host  Host
 	Slots int // runs at once: 64 if it is 0
 	// Every is how often the worker looks for runs of other processes, and for those that a dead
 	// process left behind: 250 ms if it is 0.
 	Every time.Duration
-	// Grace is that of the runs: 10 s if it is 0.
+	// Grace is the Grace of runs whose RunOptions have none: 10 s if it is 0.
 	Grace time.Duration
 	// Drain is how long a run may go on when the worker stops, before it is cancelled: 25 s if it
 	// is 0.
 	Drain time.Duration
-	// Abort, when it is closed, ends that time at once.
+	// Abort, when it is closed, ends the time of Drain at once. nil means never.
 	Abort <-chan struct{}
 	Now   func() time.Time // nil means time.Now
 	Log   *slog.Logger     // nil means slog.Default
@@ -44,14 +44,14 @@ type Worker struct {
 	config Config
 	log    eventlog.Log
 	drain  graph.Drain
-	leave  chan struct{} // closed when the worker leaves its runs to their engines
+	leave  chan struct{} // closed when the worker stops and leaves remote runs to their engines
 	busy   atomic.Int64  // slots with a run
 }
 
 // Slots returns how many runs may run at once, and how many do.
 func (w *Worker) Slots() (all, busy int) { return w.config.Slots, int(w.busy.Load()) }
 
-// New returns a worker. A worker works once.
+// New returns a worker. Call its Work only once.
 func New(c Config) *Worker {
 	c.Slots = cmp.Or(c.Slots, 64)
 	c.Every = cmp.Or(c.Every, 250*time.Millisecond)
@@ -125,7 +125,7 @@ func (w *Worker) Work(ctx context.Context) {
 	}
 }
 
-// run runs a claim to its end. A panic of the host is the failure of the run.
+// run runs a claim to its end, and logs how it ended.
 func (w *Worker) run(ctx context.Context, c *queue.Claim) {
 	began := time.Now()
 	o, err := w.attempt(ctx, c)
@@ -195,7 +195,7 @@ func (w *Worker) note(journal *eventlog.Writer, n note) {
 // closeTime bounds the wait for the last events of an attempt.
 const closeTime = 10 * time.Second
 
-// close waits until what was written is in the log.
+// close closes journal, and waits until all that was written to it is in the log.
 func (w *Worker) close(ctx context.Context, c *queue.Claim, journal *eventlog.Writer) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
@@ -204,7 +204,8 @@ func (w *Worker) close(ctx context.Context, c *queue.Claim, journal *eventlog.Wr
 	}
 }
 
-// outcome runs the graph of a claim.
+// outcome runs the graph of a claim. prepare sets job. A panic, such as one of the host, is the
+// failure of the run.
 func (w *Worker) outcome(ctx context.Context, c *queue.Claim, journal *eventlog.Writer, prepare func() error, job *Job) (o Outcome) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -217,7 +218,7 @@ func (w *Worker) outcome(ctx context.Context, c *queue.Claim, journal *eventlog.
 	err := prepare()
 	engine, remote := job.Graph.(Engine)
 	switch {
-	case c.Action != "" && (err != nil || !remote): // it runs nowhere
+	case c.Action != "" && (err != nil || !remote): // no engine runs it
 		*job = Job{}
 		return Outcome{Status: queue.Interrupted}
 	case err != nil:
@@ -273,7 +274,8 @@ func (w *Worker) outcome(ctx context.Context, c *queue.Claim, journal *eventlog.
 	return outcomeOf(h.Wait())
 }
 
-// lost returns the cause with which a run ends whose claim is lost: the next process has it.
+// lost returns the cause with which the worker ends its call for a run whose claim is lost. A
+// remote run goes on in its engine, and the process that claims it next rejoins it.
 func (w *Worker) lost(c *queue.Claim, remote bool) error {
 	if remote {
 		return errLeft
@@ -281,8 +283,8 @@ func (w *Worker) lost(c *queue.Claim, remote bool) error {
 	return context.Cause(c.Context())
 }
 
-// begin notes the beginning of an attempt. One that goes on with the commits of an attempt before
-// adds the events that the log lacks of them.
+// begin notes the beginning of an attempt in the log. again is true if an earlier attempt has made
+// commits; begin then adds the events of these commits that the log lacks.
 func (w *Worker) begin(ctx context.Context, c *queue.Claim, journal *eventlog.Writer, job *Job, again bool) {
 	begin := note{Begin: job.Start, Step: job.Step, Head: job.Head}
 	var lacks restored
@@ -309,6 +311,7 @@ func (w *Worker) begin(ctx context.Context, c *queue.Claim, journal *eventlog.Wr
 	}
 }
 
+// restore returns the events of the run's commits that the log lacks.
 func (w *Worker) restore(ctx context.Context, c *queue.Claim, job *Job) (lacks restored, err error) {
 	ctx, cancel := context.WithTimeout(ctx, restoreTime)
 	defer cancel()

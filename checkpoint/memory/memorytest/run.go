@@ -9,17 +9,18 @@ import (
 	"github.com/weftrun/weft/internal/testreport"
 )
 
-// Long is the environment variable that makes the rules about paging long.
+// Long is the environment variable that makes the rules about paging take ten times as many items.
 const Long = "WEFT_LONG"
 
-// Clock is a store under test whose time the test can move. A store that has its clock in
-// this process takes one from the test; a server's store moves the times it has stored.
+// Clock is a store under test whose time the test can move. A store that reads the clock of this
+// process is opened with a clock of the test. One that reads the clock of a server moves the times
+// that it has stored.
 type Clock interface {
 	// Advance lets d pass, by the store's clock.
 	Advance(d time.Duration)
 }
 
-// Run judges a store. Each sub-test calls open for an empty store of its own.
+// Run tests a store. Each sub-test calls open for an empty store of its own.
 func Run(t *testing.T, open func(t testing.TB) memory.Store) { run(t, open, false) }
 
 // RunFull is Run for a store that must be a Clock.
@@ -31,7 +32,7 @@ func run(t *testing.T, open func(t testing.TB) memory.Store, full bool) {
 	}
 }
 
-// rule is a group of demands on a store.
+// rule is a sub-test, which demands something of a store.
 type rule struct {
 	name  string
 	check func(p *probe)

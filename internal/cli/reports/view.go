@@ -9,13 +9,14 @@ import (
 // view shows the progress of a run. Close is called once, after the last event. Say may be called
 // at any time before, from any goroutine.
 type view interface {
-	Modes() graph.Mode // of the events that it shows
+	Modes() graph.Mode // the modes of the events that it shows
 	Event(graph.Event)
 	Say(line string)
 	Close()
 }
 
-// View returns the view of a run for this output.
+// View returns the view for the progress of a run: silent with JSON, live on a terminal, else
+// lines.
 func (o *Output) View() view {
 	term := terminal.Of(o.Progress)
 	switch {
