@@ -2,13 +2,14 @@ package graph
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/schedule"
 	"github.com/weftrun/weft/state"
 )
 
@@ -53,15 +54,13 @@ type Writer struct {
 // names who wrote what differs.
 func (t StoredThread[S]) Diff(ctx context.Context, from, to uint64) (Difference, error) {
 	d := Difference{From: from, To: to}
-	var before state.View
-	var missing error
-	var loaded sync.WaitGroup
-	loaded.Go(func() { before, _, missing = t.load(ctx, from) })
-	after, _, err := t.load(ctx, to)
-	if loaded.Wait(); missing != nil {
-		return d, missing
-	}
-	if err != nil {
+	var before, after state.View
+	var missing, err error
+	schedule.AtOnce(
+		func() { before, _, missing = t.load(ctx, from) },
+		func() { after, _, err = t.load(ctx, to) },
+	)
+	if err := cmp.Or(missing, err); err != nil {
 		return d, err
 	}
 	if err := d.walk(ctx, t.p.cfg.Store, t.key); err != nil {

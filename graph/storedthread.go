@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"sync"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/internal/schedule"
 	"github.com/weftrun/weft/state"
 )
 
@@ -110,11 +110,11 @@ func (t StoredThread[S]) States(ctx context.Context, q checkpoint.Query) iter.Se
 func (t StoredThread[S]) readStates(ctx context.Context, page []CommitInfo) iter.Seq2[StoredState[S], error] {
 	return func(yield func(StoredState[S], error) bool) {
 		states, errs := make([]S, len(page)), make([]error, len(page))
-		var wg sync.WaitGroup
+		reads := make([]func(), len(page))
 		for i, p := range page {
-			wg.Go(func() { states[i], _, errs[i] = t.State(ctx, p.Checkpoint) })
+			reads[i] = func() { states[i], _, errs[i] = t.State(ctx, p.Checkpoint) }
 		}
-		wg.Wait()
+		schedule.AtOnce(reads...)
 		for i, p := range page {
 			if !errors.Is(errs[i], ErrUnknownThread) && !yield(StoredState[S]{p, states[i]}, errs[i]) {
 				return

@@ -116,7 +116,7 @@ var policies = []policy{
 	{name: "server/aisdk", imports: []string{"server/chat", "server/wire"}},
 	{name: "server/completions", imports: []string{"server/chat", "server/wire"}},
 	{name: "server/mcp", modules: []string{"github.com/modelcontextprotocol/go-sdk"}},
-	{name: "server/studio", imports: []string{"state/message", "checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "internal/markup", "internal/picture"}, modules: []string{"github.com/yuin/goldmark"}},
+	{name: "server/studio", imports: []string{"state/message", "checkpoint", "checkpoint/topic", "graph", "graph/eventlog", "internal/markup", "internal/picture", "internal/schedule"}, modules: []string{"github.com/yuin/goldmark"}},
 	{name: "server", imports: []string{
 		"internal/markup", "internal/values", "state", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "graph/eventlog",
 		"server/wire", "server/queue", "server/chat", "server/a2a", "server/agui", "server/aisdk", "server/completions", "server/mcp", "server/studio", "server/work", "wake",

@@ -7,13 +7,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	h "github.com/weftrun/weft/internal/markup"
 	"github.com/weftrun/weft/internal/picture"
+	"github.com/weftrun/weft/internal/schedule"
 )
 
 // threadPage is a page with one thread.
@@ -174,17 +174,20 @@ func parentOf(c graph.CommitInfo) uint64 {
 }
 
 // show reads the state and draws the pictures. It compares the states meanwhile.
-func (p *threadPage) show(r *request, turn []graph.CommitInfo) (err error) {
-	var compared error
-	var compare sync.WaitGroup
-	if p.Graph != nil {
-		compare.Go(func() { p.Diff, compared = p.diffOf(r, p.Graph.Thread(p.ID)) })
+func (p *threadPage) show(r *request, turn []graph.CommitInfo) error {
+	if p.Graph == nil {
+		return p.draw(r, turn)
 	}
-	if err = p.draw(r, turn); err == nil && p.Graph != nil {
-		err = p.read(r)
-	}
-	compare.Wait()
-	return cmp.Or(err, compared)
+	var shown, compared error
+	schedule.AtOnce(
+		func() { p.Diff, compared = p.diffOf(r, p.Graph.Thread(p.ID)) },
+		func() {
+			if shown = p.draw(r, turn); shown == nil {
+				shown = p.read(r)
+			}
+		},
+	)
+	return cmp.Or(shown, compared)
 }
 
 // read reads the state.
