@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -99,6 +100,7 @@ type protocolParams struct {
 // in order, from the first that the log has, also if Since leaves out their events.
 type Protocol struct {
 	sub      Subscription
+	graph    string // of the run, for a RunEnd that does not have it
 	messages map[string]*blocks
 }
 
@@ -136,6 +138,7 @@ func (p *Protocol) Project(e Event) ([]ProtocolEvent, error) {
 	switch e.Kind {
 	case KindRun:
 		err = decode(e, func(d *RunStart) {
+			p.graph = d.Graph
 			s.send("lifecycle", "", "", lifecycle{Event: "running", Graph: d.Graph})
 		})
 	case KindEnd:
@@ -212,7 +215,7 @@ func (s *protocolSender) end(d *RunEnd) {
 	if d.Handed {
 		return
 	}
-	l := lifecycle{Event: "completed", Graph: d.Graph}
+	l := lifecycle{Event: "completed", Graph: cmp.Or(d.Graph, s.p.graph)}
 	switch {
 	case d.Error != nil && d.Status != RunInterrupted:
 		l.Event, l.Error = "failed", d.Error.Message
