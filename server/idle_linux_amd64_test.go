@@ -17,17 +17,18 @@ import (
 
 // stackBytes returns the size of the stacks of all goroutines, when each was shrunk as far as it
 // can be.
-func stackBytes() uint64 {
+func stackBytes() int64 {
 	for range 4 { // each halves a stack at most
 		runtime.GC()
 	}
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/stacks:bytes"}}
 	metrics.Read(sample)
-	return sample[0].Value.Uint64()
+	return int64(sample[0].Value.Uint64())
 }
 
 // An idle stream keeps the frames of its handler. Go halves the stack of a goroutine of which less
 // than a quarter is in use, so a few hundred bytes of a frame double the stacks of all streams.
+// Frames of other processors have other sizes.
 func TestStream_IdleStackIsSmall(t *testing.T) {
 	for _, kind := range []struct{ name, method, path, body string }{
 		{"of a thread", "GET", "/stream", ""},
@@ -35,7 +36,7 @@ func TestStream_IdleStackIsSmall(t *testing.T) {
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			const streams = 400
-			most := uint64(15 << 10) // 8 KiB of the handler, and of what waits for the client to go
+			most := int64(15 << 10) // 8 KiB of the handler, and of what waits for the client to go
 			if racescale.Raced {
 				most *= 4 // frames are larger
 			}
@@ -62,9 +63,13 @@ func TestStream_IdleStackIsSmall(t *testing.T) {
 					t.Fatalf("the stream begins with %q, %v", line, err)
 				}
 			}
-			if each := (stackBytes() - before) / streams; each > most {
-				t.Errorf("an idle stream has %d bytes of stacks, want at most %d", each, most)
+			var each int64
+			for range 100 { // a handler that is not idle yet has a large stack
+				if each = (stackBytes() - before) / streams; each <= most {
+					return
+				}
 			}
+			t.Errorf("an idle stream has %d bytes of stacks, want at most %d", each, most)
 		})
 	}
 }
