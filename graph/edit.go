@@ -14,7 +14,8 @@ import (
 
 // Edit changes a thread by hand. Do gets a view of the state, as a node does: what it
 // writes goes through the channels' reducers, and where its Command goes becomes due.
-// Do may be nil, and must not ask.
+// Do may be nil. It has no context, so it cannot ask, and a branch of the node that it acts
+// as must not.
 type Edit[S any] struct {
 	// As names the node in whose place the edit is made.
 	//
@@ -25,8 +26,9 @@ type Edit[S any] struct {
 	// may go to its own targets, and if it was due it has run now. Everything else
 	// that was due stays due.
 	//
-	// [Start] begins a turn as an input does; [End] ends the turn: results that
-	// finished tasks among the pending writes are folded in, and nothing is due.
+	// [Start] begins a turn as an input does. [End] ends the turn, and takes an empty
+	// Command: results of finished tasks among the pending writes are folded in, and
+	// nothing is due.
 	As string
 	Do func(s *S) (Command, error)
 }

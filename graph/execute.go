@@ -67,7 +67,7 @@ func (s *superstep) collectEnded(ended []int, left int) {
 		ended[n] = s.todo[place]
 	}
 	if left > 0 && s.run.opts.Durability != Exit {
-		s.keep(ended)
+		s.storeFinished(ended)
 	}
 	for _, i := range ended {
 		s.ended(i)
@@ -122,7 +122,8 @@ func (s *superstep) ended(i int) {
 	s.run.session.events.taskEnded(t)
 }
 
-// stop cancels the other tasks of the step, because of err.
+// stop ends the context of the run because of err. Tasks that have not ended are cancelled, and no
+// step follows.
 func (s *superstep) stop(err error) { s.run.life.cancel(&stopped{s.run, err}) }
 
 // perform runs task i to its end: a result, a question, or an error after its last attempt and its
@@ -206,7 +207,7 @@ func (s *superstep) more(t *task, err error, began time.Time) bool {
 	if t.consequence || !s.waitToRetry(t, err, began) {
 		return false
 	}
-	t.again()
+	t.nextAttempt()
 	return true
 }
 

@@ -18,8 +18,9 @@ type lease struct {
 	releasing journal.Late // the context of the call that releases it
 }
 
-// acquireLease acquires the lease of the session's thread. When the lease is lost the root run is
-// cancelled.
+// acquireLease acquires the lease of the session's thread, which a [checkpoint.Held] renews. When
+// it is lost, the context of the root run ends with [checkpoint.ErrLeaseLost]. What the run stores
+// later carries the old fence, and is refused once another owns the thread.
 func (s *session) acquireLease() error {
 	r := &s.root
 	hold := r.opts.Lease

@@ -38,7 +38,8 @@ const (
 // Debug is all that the run itself reports, step by step.
 const Debug = Tasks | Checkpoints | Values | Updates | Decisions
 
-// modeNames are the names of the modes, in the order of their bits.
+// modeNames are the names of the modes, in the order of their bits. A new mode is the last, here
+// and above.
 var modeNames = [...]string{"updates", "values", "tasks", "custom", "checkpoints", "messages", "missed", "ended", "decisions"}
 
 // anyMode has the bit of every mode.

@@ -14,7 +14,7 @@ type Node[S any] struct {
 	call    call
 	targets []string
 	payload *payloadType // nil unless it is a Worker
-	child   *program     // nil unless it is a Subgraph or Calls one
+	child   *program     // nil unless it runs a graph: Subgraph, SubgraphWorker, Inline or Calls
 	policy  *Policy      // nil: that of Builder.Defaults
 
 	alternatives []call   // of a Fallback

@@ -44,7 +44,7 @@ func restoreTurn(r *run, a Answers) error {
 	if err := s.read(); err != nil {
 		return err
 	}
-	if err := s.answer(a); err != nil {
+	if err := s.takeAnswers(a); err != nil {
 		return err
 	}
 	r.session.events.values(r)
@@ -81,9 +81,9 @@ func (s *restorer) read() (err error) {
 	return nil
 }
 
-// answer matches answers with the open questions and stores them, so that the questions are not
-// asked again after a crash. Answers to the questions of a subgraph were stored by the root.
-func (s *restorer) answer(a Answers) error {
+// takeAnswers matches answers with the open questions and stores them, so that the questions are
+// not asked again after a crash. Answers to the questions of a subgraph were stored by the root.
+func (s *restorer) takeAnswers(a Answers) error {
 	if s.req.replays() {
 		s.questions.add(s.req.replay.answers)
 	}

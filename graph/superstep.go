@@ -162,7 +162,7 @@ func (s *superstep) assess() (waits bool, err error) {
 		err = s.failure()
 	}
 	if failed || waits || s.keepErr != nil {
-		err = errors.Join(err, s.keepAll())
+		err = errors.Join(err, s.storeUnfinished())
 	}
 	return waits, err
 }
@@ -181,7 +181,7 @@ func (s *superstep) failure() error {
 		}
 	}
 	if s.keepErr != nil {
-		return nil // the step failed because of keepErr, which keepAll returns to assess
+		return nil // the step failed because of keepErr, which storeUnfinished returns to assess
 	}
 	return consequence
 }
@@ -230,9 +230,9 @@ func (s *superstep) trace() (entries []checkpoint.Entry) {
 	return entries
 }
 
-// keep stores what these tasks finished, while others still run. If that fails the
+// storeFinished stores what these tasks finished, while others still run. If that fails, the
 // run fails.
-func (s *superstep) keep(finished []int) {
+func (s *superstep) storeFinished(finished []int) {
 	if s.run.journal == nil || s.keepErr != nil {
 		return
 	}
@@ -256,8 +256,8 @@ func (s *superstep) keep(finished []int) {
 	}
 }
 
-// keepAll stores what the tasks of a step that cannot be committed have done.
-func (s *superstep) keepAll() error {
+// storeUnfinished stores what the tasks of a step that cannot be committed have done.
+func (s *superstep) storeUnfinished() error {
 	if s.run.journal == nil || s.keepErr != nil {
 		return s.keepErr
 	}

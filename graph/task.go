@@ -190,7 +190,9 @@ func (t *task) dirty() bool {
 	return t.err != nil || t.open != nil || t.storedID != "" || t.failure != nil
 }
 
-// reset drops what an attempt left.
+// reset drops what an attempt left: its writes, Commands and questions. The id, the payload, the
+// results of Once and Call, the commits of its subgraphs and the times at which its questions
+// expire stay.
 func (t *task) reset() {
 	t.run.schema.Assign(t.view, t.run.state)
 	if t.routed != nil {
@@ -201,8 +203,8 @@ func (t *task) reset() {
 	}
 }
 
-// again makes t ready for its next attempt.
-func (t *task) again() {
+// nextAttempt makes t ready for its next attempt.
+func (t *task) nextAttempt() {
 	t.mu.Lock()
 	t.number++
 	t.mu.Unlock()

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TimeoutKind is the limit of time that was passed.
+// TimeoutKind is the limit of time that was passed. The limits are enforced by superstep.timed and
+// within (attempt.go, call.go), and that of the run by drive.go.
 type TimeoutKind string
 
 const (

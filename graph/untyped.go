@@ -66,7 +66,6 @@ type Untyped interface {
 
 	// Initial returns the state of a thread before its first input, which has the defaults.
 	Initial() (json.RawMessage, error)
-	// Schemas returns the JSON Schemas of the graph, and Children those of its subgraphs by node.
 	// Schemas returns the JSON Schemas of the graph: those of Config.Schemas, and for the others
 	// one that is made of the channels of the state. Each property of it has the keyword
 	// "x-weft-kind" with the [state.Kind] of its channel, if the channel has one. Part of a value

@@ -62,8 +62,9 @@ func (p *Program) join(j int, arrived []bool) WaitingJoin {
 	return w
 }
 
-// Restore makes f the frontier at which these tasks are due and w waits. The Index of a task only
-// and whether a Send started it. What of w is not in the program is left out and returned.
+// Restore makes f the frontier at which these tasks are due and w waits. The Index of a task that
+// a Send started is not negative, and no more of it is used. What of w is not in the program is
+// left out and returned.
 func (p *Program) Restore(f *Frontier, tasks []Task, w Waiting) (missing Waiting) {
 	*f = Frontier{}
 	p.ready(f)
