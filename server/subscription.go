@@ -177,6 +177,10 @@ type reconnectParams struct {
 	Subscriptions []string `json:"subscriptions"`
 }
 
+// maxReplay is how many bytes of stored events one subscription.reconnect may send. They are all in
+// memory at once; a client for which they are too many subscribes one by one.
+const maxReplay = 16 << 20
+
 // reconnected is the result of subscription.reconnect.
 type reconnected struct {
 	// Restored is true if the subscriptions are open again. Otherwise none is.
@@ -244,17 +248,25 @@ func (s *socket) reconnect(ctx context.Context, command wire.Command) error {
 			sub.end()
 		}
 	}()
+	size := 0 // of the events that are replayed
 	for i := 0; i < len(selected) && result.Restored; i++ {
 		sub, err := s.open(ctx, p.Subscriptions[i], selected[i])
 		if err != nil {
 			return err
 		}
 		open = append(open, sub)
+		for _, e := range sub.replay {
+			size += len(e.Data)
+		}
+		result.Restored = size <= maxReplay
 		result.Replayed += len(sub.replay)
 		missed := sub.reader.Missed()
 		result.Missed = max(result.Missed, missed-min(missed, work.Position(wire.RecordSeq(since))))
 	}
-	if err := s.answer(ctx, command, result); err != nil {
+	if !result.Restored {
+		result.Missed, result.Replayed = 0, 0
+	}
+	if err := s.answer(ctx, command, result); err != nil || !result.Restored {
 		return err
 	}
 	for len(open) > 0 {

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"fmt"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -184,6 +185,30 @@ func TestSocket_ReconnectReportsWhatIsGone(t *testing.T) {
 		if n := gjson.Get(answer, "result.missed_events").Int(); !gjson.Get(answer, "result.restored").Bool() || n > 0 != gone {
 			t.Errorf("after event %q: %s, want missed events: %v", at, answer, gone)
 		}
+	}
+}
+
+func TestSocket_ReconnectHoldsFewEvents(t *testing.T) {
+	web, _ := twoServers(t, 0)
+	old := dialSocket(t, web, unknownID)
+	id := gjson.Get(old.ask("subscription.subscribe", `{"channels":["lifecycle","values"]}`), "result.subscription_id").String()
+	old.conn.SetReadLimit(2 << 20)
+	started := old.ask("run.start", `{"assistant_id":"steps","input":{"topic":"`+strings.Repeat("x", 480<<10)+`"}}`)
+	if gjson.Get(started, "type").String() != "success" {
+		t.Fatalf("run.start: %.300s", started)
+	}
+	size := 0
+	for _, event := range old.untilEnd() {
+		size += len(event)
+	}
+	var ids []string
+	for i := range 16<<20/size + 1 {
+		ids = append(ids, fmt.Sprintf(`"%d%s"`, i, id))
+	}
+	c := dialSocket(t, web, unknownID)
+	answer := c.ask("subscription.reconnect", `{"subscriptions":[`+strings.Join(ids, ",")+`]}`)
+	if gjson.Get(answer, "result.restored").Raw != "false" || gjson.Get(answer, "result.replayed_events").Int() > 0 {
+		t.Errorf("reconnect with %d subscriptions of %d bytes: %s, want none restored", len(ids), size, answer)
 	}
 }
 
