@@ -65,6 +65,14 @@ func TestRun_SettingsHaveAForm(t *testing.T) {
 	m.records["GET /assistants/a1"] = `{"assistant_id":"a1","graph_id":"tuned","context":{"style":"<short>","other":7}}`
 	const path = "/studio/graphs/tuned/run"
 	holds(t, get(t, h, path), 200, `name="set:model"`, `<option value="&#34;small&#34;" selected>small`, `name="set:rounds"`, "model (required)", `name="context"`)
+	m.records["GET /assistants/tuned"] = `{"assistant_id":"x","graph_id":"tuned","context":{"model":"large","style":"own"}}`
+	holds(t, get(t, h, path), 200, `<option value="&#34;large&#34;" selected>large`, `name="set:style" rows="1">own</textarea>`)
+	m.records["GET /assistants/tuned"] = "no JSON" // as if the caller must not read it
+	holds(t, get(t, h, path), 200, `<option value="&#34;small&#34;" selected>small`)
+	m.records["GET /assistants/tuned"] = "{}"
+	m.refuse = errNone
+	holds(t, get(t, h, path+"?assistant=a9"), 404, errNone.Error())
+	m.refuse = nil
 	holds(t, get(t, h, path+"?assistant=a1"), 200, `name="set:style" rows="1">&lt;short&gt;</textarea>`, "{\n  &#34;other&#34;: 7\n}</textarea>", "-d &#39;{&#34;assistant_id&#34;:&#34;a1&#34;,&#34;context&#34;:{")
 	for _, c := range []struct {
 		name   string

@@ -2,6 +2,7 @@ package studio
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -123,12 +124,16 @@ func showForm(r *request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	if f.options.assistant = r.URL.Query().Get("assistant"); f.options.assistant != "" {
+	f.options.assistant = r.URL.Query().Get("assistant")
+	if f.options.assistant != "" || f.options.settings != nil { // the fields would hide the context of the graph's own assistant
 		var a assistant
-		if err := r.source.Do(r.Context(), http.MethodGet, "/assistants/"+url.PathEscape(f.options.assistant), nil, &a); err != nil {
+		err := r.source.Do(r.Context(), http.MethodGet, "/assistants/"+url.PathEscape(cmp.Or(f.options.assistant, f.graph.ID)), nil, &a)
+		if err != nil && f.options.assistant != "" {
 			return view{}, err
 		}
-		f.options.fill(a.Context)
+		if err == nil {
+			f.options.fill(a.Context)
+		}
 	}
 	if f.raw = strings.TrimSpace(r.URL.Query().Get("raw")); f.raw == "" {
 		f.raw = "{}"
