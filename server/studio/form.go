@@ -90,6 +90,7 @@ func (s *schema) kind(depth int) string {
 type entry struct {
 	Form     string // "in" for an input, "set" for settings
 	Path     string // the name of its input, such as options.rounds; "" is the whole
+	Name     string // of the member
 	Label    string
 	Schema   *schema
 	Kind     string
@@ -117,8 +118,8 @@ func settingsForm(text json.RawMessage) *entry {
 	return entryOf("set", "", "Settings", s, true, 0)
 }
 
-func entryOf(form, path, label string, s *schema, required bool, depth int) *entry {
-	e := &entry{Form: form, Path: path, Label: cmp.Or(s.Title, label), Schema: s, Kind: s.kind(depth), Required: required}
+func entryOf(form, path, name string, s *schema, required bool, depth int) *entry {
+	e := &entry{Form: form, Path: path, Name: name, Label: cmp.Or(s.Title, name), Schema: s, Kind: s.kind(depth), Required: required}
 	if len(s.Default) > 0 && e.Kind != "object" {
 		e.Text = e.textOf(s.Default)
 	}
@@ -168,11 +169,54 @@ func (e *entry) fill(value json.RawMessage) {
 		return
 	}
 	for _, p := range e.Parts {
-		name := p.Path[strings.LastIndexByte(p.Path, '.')+1:]
-		if v, ok := members[name]; ok && string(v) != "null" {
+		if v, ok := members[p.Name]; ok && string(v) != "null" {
 			p.fill(v)
 		}
 	}
+}
+
+// beside returns the part of a value that fill enters nowhere; nil if there is none.
+func (e *entry) beside(value json.RawMessage) json.RawMessage {
+	if e.Kind != "object" {
+		if strings.TrimSpace(e.textOf(value)) == "" || string(value) == "null" { // an empty field is left out
+			return value
+		}
+		return nil
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(value, &members) != nil || len(members) == 0 {
+		return value
+	}
+	for _, p := range e.Parts {
+		if v, ok := members[p.Name]; ok {
+			if members[p.Name] = p.beside(v); members[p.Name] == nil {
+				delete(members, p.Name)
+			}
+		}
+	}
+	if len(members) == 0 {
+		return nil
+	}
+	data, _ := json.Marshal(members) // of JSON
+	return data
+}
+
+// merge returns the value that was read, with what was beside it. What was read wins.
+func (e *entry) merge(beside, value json.RawMessage) json.RawMessage {
+	var all, members map[string]json.RawMessage
+	if len(value) == 0 {
+		return beside
+	}
+	if e.Kind != "object" || json.Unmarshal(value, &members) != nil || json.Unmarshal(beside, &all) != nil || all == nil {
+		return value
+	}
+	for _, p := range e.Parts {
+		if v, ok := members[p.Name]; ok {
+			all[p.Name] = p.merge(all[p.Name], v)
+		}
+	}
+	data, _ := json.Marshal(all) // of JSON
+	return data
 }
 
 // read takes what was entered and returns the value; nil if nothing was. Mistakes are at their
@@ -199,7 +243,7 @@ func (e *entry) readObject(form url.Values) (value json.RawMessage, ok bool) {
 	for _, p := range e.Parts {
 		v, fine := p.read(form)
 		if v != nil {
-			members[p.Path[strings.LastIndexByte(p.Path, '.')+1:]] = v
+			members[p.Name] = v
 		}
 		mistakes = mistakes || !fine
 	}

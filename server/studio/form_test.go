@@ -91,6 +91,78 @@ func TestForm_RoundTrip(t *testing.T) {
 	})
 }
 
+func TestSettings_KeepWhatHasNoField(t *testing.T) {
+	const text = `{"type":"object","properties":{"style":{"type":"string"},"n.o":{"type":"integer"},"to":{"type":"object","properties":{
+		"city":{"type":"string"},"by":{"type":"object","properties":{"rail":{"type":"boolean"}}}}}}}`
+	for _, c := range []struct{ name, context, beside, change, want string }{
+		{"nested", `{"other":1,"style":"x","to":{"by":{"cost":2,"rail":true},"city":"Oslo","zip":[3]}}`, `{"other":1,"to":{"by":{"cost":2},"zip":[3]}}`,
+			"set:to.city=Rome", `{"other":1,"style":"x","to":{"by":{"cost":2,"rail":true},"city":"Rome","zip":[3]}}`},
+		{"nothing beside", `{"style":"x","to":{"city":"Oslo"}}`, "", "set:style=y", `{"style":"y","to":{"city":"Oslo"}}`},
+		{"no object", `{"to":{"by":7,"city":"Oslo"}}`, `{"to":{"by":7}}`, "set:style=y", `{"style":"y","to":{"by":7,"city":"Oslo"}}`},
+		{"no object, but fields", `{"to":7}`, `{"to":7}`, "set:to.city=Rome", `{"to":{"city":"Rome"}}`},
+		{"a dot in a name", `{"n.o":1,"o":2}`, `{"o":2}`, "set:n.o=3", `{"n.o":3,"o":2}`},
+		{"empty values", `{"n.o":null,"style":"","to":{}}`, `{"n.o":null,"style":"","to":{}}`, "set:n.o=1", `{"n.o":1,"style":"","to":{}}`},
+	} {
+		o := runOptions{settings: settingsForm(json.RawMessage(text))}
+		o.fill(json.RawMessage(c.context))
+		if want := pretty(json.RawMessage(c.beside)); o.context != want {
+			t.Errorf("%s: beside the fields is %s, want %s", c.name, o.context, want)
+		}
+		form := url.Values{}
+		o.settings.enter(form)
+		for range 2 {
+			got, err := o.readSettings(form, json.RawMessage(o.context))
+			if err != nil || string(got) != c.want && form.Has("changed") || string(got) != c.context && !form.Has("changed") {
+				t.Errorf("%s: got %s, %v; want %s, and %s after the change", c.name, got, err, c.context, c.want)
+			}
+			name, value, _ := strings.Cut(c.change, "=")
+			form.Set(name, value)
+			form.Set("changed", "")
+		}
+	}
+}
+
+// A context is the same after it was entered and read, whatever it has that is not in the schema.
+func TestSettings_RoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		schema, value := drawObject(t, 0)
+		text, err := json.Marshal(schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawMore(t, value)
+		context, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := runOptions{settings: settingsForm(text)}
+		o.fill(context)
+		form := url.Values{}
+		o.settings.enter(form)
+		got, err := o.readSettings(form, json.RawMessage(o.context))
+		var members map[string]any
+		if err == nil {
+			err = json.Unmarshal(got, &members)
+		}
+		again, _ := json.Marshal(members) // in the order of the names
+		if err != nil || string(again) != string(context) {
+			t.Fatalf("%s: got %s, %v; want %s", text, got, err, context)
+		}
+	})
+}
+
+// drawMore adds members that no schema has.
+func drawMore(t *rapid.T, value map[string]any) {
+	for _, v := range value {
+		if members, ok := v.(map[string]any); ok && members["any"] == nil {
+			drawMore(t, members)
+		}
+	}
+	if rapid.Bool().Draw(t, "more") {
+		value["x"] = rapid.SampledFrom([]any{1, "", nil, map[string]any{"a": 1}}).Draw(t, "value")
+	}
+}
+
 // enter writes what the inputs have.
 func (e *entry) enter(form url.Values) {
 	for _, p := range e.Parts {

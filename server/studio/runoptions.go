@@ -3,7 +3,6 @@ package studio
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -26,17 +25,7 @@ func (o *runOptions) fill(context json.RawMessage) {
 		return
 	}
 	o.settings.fill(context)
-	var rest map[string]json.RawMessage
-	if json.Unmarshal(context, &rest) != nil {
-		return
-	}
-	for _, p := range o.settings.Parts {
-		delete(rest, p.Path)
-	}
-	data, err := json.Marshal(rest)
-	if o.context = pretty(data); err != nil {
-		o.context = ""
-	}
+	o.context = pretty(o.settings.beside(context))
 }
 
 // readSettings takes the fields of the settings, and returns them with the JSON beside them.
@@ -48,17 +37,10 @@ func (o *runOptions) readSettings(form url.Values, beside json.RawMessage) (json
 	if !ok {
 		return nil, &requestError{http.StatusUnprocessableEntity, "some settings have mistakes"}
 	}
-	all := map[string]json.RawMessage{}
-	for _, part := range []json.RawMessage{beside, value} {
-		var members map[string]json.RawMessage
-		if len(part) > 0 && json.Unmarshal(part, &members) == nil {
-			maps.Copy(all, members)
-		}
-	}
-	if len(all) == 0 {
+	if value = o.settings.merge(beside, value); string(value) == "{}" {
 		return nil, nil
 	}
-	return json.Marshal(all)
+	return value, nil
 }
 
 // The values of settings; the first is the default.
