@@ -70,7 +70,7 @@ func TestChat_ShowsMessagesToolsAndBranches(t *testing.T) {
 	h, m := newChat(t)
 	holds(t, get(t, h, "/studio/threads/c/chat"), 200, `id="m-m1"`, "<strong>You</strong> said hello &lt;b&gt;", "<b>look</b> has failed", "nothing is there",
 		"why?", "!how?", " 2/2 ", `href="/studio/threads/c/chat?at=4"`, "May I?", `name="view" value="chat"`, `href="/studio/threads/c/chat?edit=m1#message"`,
-		`action="/studio/threads/c/chat" enctype="multipart/form-data"`, `/threads/c/runs/wait`)
+		`action="/studio/threads/c/chat" enctype="multipart/form-data"`, `/threads/c/runs/wait`, `/chat.js"`)
 	holds(t, get(t, h, "/studio/threads/c/chat?at=4"), 200, "how?", "!why?", " 1/2 ", `name="at" value="4"`, "as of checkpoint 4 of", "!May I?")
 	holds(t, get(t, h, "/studio/threads/c/chat?edit=m1"), 200, `name="edit" value="m1"`, ">hello</textarea>", "Send as a branch")
 	holds(t, get(t, h, "/studio/threads/c/chat?before=1"), 200, `id="m-m1"`, `!id="m-a-m1"`)

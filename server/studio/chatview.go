@@ -24,6 +24,7 @@ func (c *conversation) view(r *request) view {
 		to.edit, to.text = c.Edit, c.List[i].Text()
 	}
 	return view{"/threads", "Chat " + c.ID, h.Custom("weft-run", h.Data("events", path+"/events"), h.Data("position", fmt.Sprint(c.Log.position)),
+		h.Link(h.Rel("modulepreload"), h.Href(r.asset("chat.js"))),
 		h.Custom("weft-chat",
 			part("summary", c.summary(r)),
 			h.Div(h.Class("log"), h.Role("log"), h.Aria("label", "Conversation"), h.Tabindex("0"),

@@ -132,12 +132,13 @@ type request struct {
 	first  bool // the page may leave out parts
 	left   bool // it has left some out
 	fault  func(error) (int, string)
+	asset  func(name string) string // the address of a file
 }
 
 // request returns a request with its source.
 func (s *Handler) request(r *http.Request, source Source) *request {
 	return &request{Request: r, source: source, base: s.config.Base, cache: &s.layouts, write: !s.config.ReadOnly,
-		edits: s.config.Editor, first: r.Header.Get(partsHeader) == "first", fault: s.config.Fault}
+		edits: s.config.Editor, first: r.Header.Get(partsHeader) == "first", fault: s.config.Fault, asset: s.asset}
 }
 
 // view is a page inside its frame.

@@ -12,12 +12,14 @@ class Chat extends HTMLElement {
     this.refresh = coalesced()
     this.log = /** @type {HTMLElement | null} */ (this.querySelector('.log'))
     this.form = /** @type {HTMLFormElement | null} */ (this.querySelector('form.composer'))
-    this.closest('weft-run')?.addEventListener('weft-token', (e) => this.token(/** @type {CustomEvent} */ (e).detail))
-    this.closest('weft-run')?.addEventListener('weft-task', () => this.refresh())
+    const run = /** @type {any} */ (this.closest('weft-run'))
+    run?.addEventListener('weft-token', (e) => this.token(/** @type {CustomEvent} */ (e).detail))
+    run?.addEventListener('weft-task', () => this.refresh())
     this.addEventListener('weft-part', (e) => this.replaced(/** @type {Element} */ (e.target)))
     if (this.form) this.compose(this.form)
     for (const hint of this.querySelectorAll('.noscript')) hint.remove()
     this.bottom()
+    if (run?.position > Number(this.drafts?.dataset.position)) this.refresh() // it had tokens before this module was there
   }
 
   get drafts() { return /** @type {HTMLElement | null} */ (this.querySelector('#drafts')) }
