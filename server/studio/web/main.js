@@ -29,8 +29,10 @@ for (const button of document.querySelectorAll('button[data-theme-switch]')) {
 
 // Steps of a thread replace one another without a new page.
 document.addEventListener('click', (e) => {
-  const link = /** @type {Element} */ (e.target).closest('a[data-swap]')
+  const link = /** @type {HTMLAnchorElement | null} */ (/** @type {Element} */ (e.target).closest('a[data-swap]'))
   if (!link || e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return
   e.preventDefault()
-  visit(/** @type {HTMLAnchorElement} */ (link).href)
+  const [from, to] = [location, link].map((at) => new URLSearchParams(at.search))
+  // What other names select, such as tasks, is in the parts that may come afterwards.
+  visit(link.href, false, ['at', 'from', 'tab', 'node'].some((name) => from.get(name) !== to.get(name)))
 })

@@ -83,9 +83,11 @@ export async function refresh(url = location.href, first = false) {
     if (first) headers['X-Weft-Parts'] = 'first'
     const answer = await fetch(url, { headers, redirect: 'follow', signal: fetching.signal })
     sameBuild(answer)
-    if (!answer.ok && answer.status !== 404) return false
+    if (!answer.ok && answer.status !== 404) return mine !== number
     page = new DOMParser().parseFromString(await answer.text(), 'text/html')
-    if (mine === number && answer.headers.has('X-Weft-Parts')) rest = setTimeout(refresh, pause, url)
+    if (mine === number && answer.headers.has('X-Weft-Parts')) {
+      rest = setTimeout(async () => { if (!(await refresh(url))) location.assign(url) }, pause)
+    }
   } catch {
     return mine !== number
   }
@@ -115,11 +117,12 @@ export async function refresh(url = location.href, first = false) {
  * Shows another page of the same kind in place of this one.
  * @param {string} url
  * @param {boolean} [replace] whether it takes the place of this one in the history, too
+ * @param {boolean} [first] whether some parts may come afterwards
  */
-export async function visit(url, replace) {
+export async function visit(url, replace = false, first = true) {
   if (replace) history.replaceState(null, '', url)
   else history.pushState(null, '', url)
-  if (!(await refresh(url, true))) location.assign(url)
+  if (!(await refresh(url, first))) location.assign(url)
 }
 
 addEventListener('popstate', () => { refresh().then((ok) => { if (!ok) location.reload() }) })
