@@ -11,6 +11,12 @@ class Lists extends HTMLElement {
       on: { change: () => { if (!first) refresh(); first = false } },
       state: (lost) => { if (!lost) refresh() },
     })
+    // After a download the page stays. Boxes that are ticked would keep the list as it is.
+    document.addEventListener('submit', (e) => {
+      if (!e.submitter?.getAttribute('formaction')?.endsWith('/export')) return
+      const form = /** @type {HTMLFormElement} */ (e.target)
+      setTimeout(() => { form.reset(); refresh() }) // once the boxes are in the request
+    })
   }
 
   disconnectedCallback() { this.end?.() }
