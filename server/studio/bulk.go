@@ -139,16 +139,16 @@ func (r *request) zip(file *bytes.Buffer, ids []string) error {
 		if err != nil {
 			return err
 		}
-		if _, err = t.Store.Load(r.Context(), checkpoint.Key{Thread: id}, 0); errors.Is(err, checkpoint.ErrNotFound) {
+		if _, err = t.Store.Load(r.Context(), checkpoint.Key{Thread: t.ID}, 0); errors.Is(err, checkpoint.ErrNotFound) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		name := url.PathEscape(id)
+		name := url.PathEscape(t.ID)
 		entry, err := out.Create(fmt.Sprintf("%02d-%s.jsonl", i+1, name[:min(len(name), 150)]))
 		if err == nil {
-			err = checkpoint.Export(r.Context(), t.Store, id, entry)
+			err = checkpoint.Export(r.Context(), t.Store, t.ID, entry)
 		}
 		if large := (*requestError)(nil); errors.As(err, &large) {
 			return large

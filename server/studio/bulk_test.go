@@ -57,10 +57,10 @@ func TestBulk(t *testing.T) {
 
 func TestBulk_Export(t *testing.T) {
 	h, _ := newStudio(t, "/studio")
-	w := post(h, "/studio/threads/export", "same-origin", url.Values{"thread": {"t 1", "new-aa"}})
+	w := post(h, "/studio/threads/export", "same-origin", url.Values{"thread": {"T 1", "new-aa"}})
 	holds(t, w, 200)
 	file, err := zip.NewReader(bytes.NewReader(w.Body.Bytes()), int64(w.Body.Len()))
-	if err != nil || len(file.File) != 1 || file.File[0].Name != "02-t%201.jsonl" {
+	if err != nil || len(file.File) != 1 || file.File[0].Name != "01-t%201.jsonl" {
 		t.Fatalf("got %v, %+v, want the file of the thread with checkpoints", err, file)
 	}
 	in, err := file.File[0].Open()

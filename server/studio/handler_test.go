@@ -59,7 +59,7 @@ func (m *memory) Threads(_ context.Context, q studio.Query) (page []studio.Threa
 
 func (m *memory) Thread(_ context.Context, id string) (studio.Thread, error) {
 	for _, t := range m.threads {
-		if t.ID == id {
+		if strings.EqualFold(t.ID, id) { // an id may be written in several ways
 			return t, nil
 		}
 	}
