@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	h "github.com/weftrun/weft/internal/markup"
@@ -108,32 +111,58 @@ func (r *request) confirmBulk(a bulkAct, ids []string, words, mistake string) vi
 	}}
 }
 
-// maxExport is how many bytes the files of an export have at most, compressed.
-const maxExport = 64 << 20
+// What the files of an export have at most, in bytes.
+const (
+	maxPlain    = 1 << 30
+	maxExport   = 64 << 20 // compressed
+	exportChunk = 1 << 20  // is sent within writeTimeout
+)
 
 // export answers with a ZIP of the threads of a form, each as the file that weft import reads.
 func (s *Handler) export(w http.ResponseWriter, req *http.Request) {
-	var file bytes.Buffer
 	_, _, err := s.take(w, req, func(r *request) (view, string, error) {
 		ids, err := r.selected()
-		if err != nil {
-			return view{}, "", err
+		if err == nil {
+			err = s.exportThreads(w, r, ids)
 		}
-		return view{}, "", r.zip(&file, ids)
+		return view{}, "", err
 	})
 	if err != nil {
 		s.fail(w, req, err)
-		return
+	}
+}
+
+// exportThreads answers with threads. There is one export at a time, as it is in memory until it
+// is sent.
+func (s *Handler) exportThreads(w http.ResponseWriter, r *request, ids []string) error {
+	if !s.exporting.CompareAndSwap(false, true) {
+		w.Header().Set("Retry-After", "1")
+		return &requestError{http.StatusTooManyRequests, "another export is under way; try again later"}
+	}
+	defer s.exporting.Store(false)
+	var file bytes.Buffer
+	if err := r.zip(&limited{&file, maxExport}, ids, maxPlain); err != nil {
+		return err
 	}
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": "threads.zip"}))
 	w.Header().Set("Content-Type", "application/zip")
+	w.Header().Set("Content-Length", strconv.Itoa(file.Len()))
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(file.Bytes()) // the client is gone
+	control := http.NewResponseController(w)
+	defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
+	for chunk := range slices.Chunk(file.Bytes(), exportChunk) {
+		_ = control.SetWriteDeadline(time.Now().Add(writeTimeout)) // not every writer has deadlines
+		if _, err := w.Write(chunk); err != nil {
+			return nil // the client is gone, or too slow
+		}
+	}
+	return nil
 }
 
-// zip writes the files of threads. Those without a checkpoint are left out.
-func (r *request) zip(file *bytes.Buffer, ids []string) error {
-	out, found := zip.NewWriter(&limited{file}), 0
+// zip writes the files of threads, of at most plain bytes together. Threads without a checkpoint
+// are left out.
+func (r *request) zip(file io.Writer, ids []string, plain int) error {
+	out, found := zip.NewWriter(file), 0
 	for i, id := range ids {
 		t, err := r.source.Thread(r.Context(), id)
 		if err != nil {
@@ -148,28 +177,43 @@ func (r *request) zip(file *bytes.Buffer, ids []string) error {
 		name := url.PathEscape(t.ID)
 		entry, err := out.Create(fmt.Sprintf("%02d-%s.jsonl", i+1, name[:min(len(name), 150)]))
 		if err == nil {
-			err = checkpoint.Export(r.Context(), t.Store, t.ID, entry)
-		}
-		if large := (*requestError)(nil); errors.As(err, &large) {
-			return large
+			text := &limited{entry, plain}
+			err = checkpoint.Export(r.Context(), t.Store, t.ID, text)
+			plain = text.left
 		}
 		if err != nil {
-			return err
+			return tooLarge(err)
 		}
 		found++
 	}
 	if found == 0 {
 		return &requestError{http.StatusUnprocessableEntity, "none of these threads has a checkpoint"}
 	}
-	return out.Close()
+	return tooLarge(out.Close())
 }
 
-// limited is a buffer of at most maxExport bytes.
-type limited struct{ *bytes.Buffer }
+// errLimited is returned when a limited writer would get too many bytes.
+var errLimited = errors.New("there are too many bytes")
+
+// tooLarge returns an error of a limited writer as that of a request.
+func tooLarge(err error) error {
+	if !errors.Is(err, errLimited) {
+		return err
+	}
+	return &requestError{http.StatusUnprocessableEntity, fmt.Sprintf("the files have more than %d MiB, or %d MiB compressed; export fewer threads, or use weft export",
+		maxPlain>>20, maxExport>>20)}
+}
+
+// limited is a writer that takes at most left bytes.
+type limited struct {
+	io.Writer
+	left int
+}
 
 func (l *limited) Write(p []byte) (int, error) {
-	if l.Len()+len(p) > maxExport {
-		return 0, &requestError{http.StatusUnprocessableEntity, fmt.Sprintf("the files have more than %d MiB; export fewer threads, or use weft export", maxExport>>20)}
+	if len(p) > l.left {
+		return 0, errLimited
 	}
-	return l.Buffer.Write(p)
+	l.left -= len(p)
+	return l.Writer.Write(p)
 }

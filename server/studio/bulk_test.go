@@ -3,10 +3,13 @@ package studio_test
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -80,6 +83,82 @@ func TestBulk_Export(t *testing.T) {
 	holds(t, post(h, "/studio/threads/export", "same-origin", url.Values{"thread": {"new-aa"}}), 422, "none of these threads has a checkpoint")
 	holds(t, post(h, "/studio/threads/export", "same-origin", url.Values{"thread": {"unknown"}}), 404, "there is none")
 	holds(t, post(h, "/studio/threads/export", "same-origin", nil), 422, "select 1 to 50 threads")
+}
+
+// gate lets what passes it wait until it is opened.
+type gate struct{ reached, open chan struct{} }
+
+func newGate() gate { return gate{make(chan struct{}), make(chan struct{})} }
+
+func (g gate) pass() {
+	select {
+	case g.reached <- struct{}{}:
+		<-g.open
+	case <-g.open:
+	}
+}
+
+// slowStore waits before it loads, and slowWriter before it writes.
+type slowStore struct {
+	checkpoint.Store
+	gate
+}
+
+func (s slowStore) Load(ctx context.Context, key checkpoint.Key, n uint64) (checkpoint.Snapshot, error) {
+	s.pass()
+	return s.Store.Load(ctx, key, n)
+}
+
+type slowWriter struct {
+	*httptest.ResponseRecorder
+	gate
+}
+
+func (w slowWriter) Write(p []byte) (int, error) {
+	w.pass()
+	return w.ResponseRecorder.Write(p)
+}
+
+func TestBulk_OneExportAtATime(t *testing.T) {
+	h, m := newStudio(t, "/studio")
+	export := func(w http.ResponseWriter, thread string) {
+		r := httptest.NewRequest(http.MethodPost, "/studio/threads/export", strings.NewReader("thread="+thread))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		h.ServeHTTP(w, r)
+	}
+	load, write, first := newGate(), newGate(), httptest.NewRecorder()
+	store := m.threads[0].Store
+	m.threads[0].Store = slowStore{store, load}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		export(slowWriter{first, write}, "t+1")
+	}()
+	for _, g := range []gate{load, write} { // while it is made, and while it is sent
+		select {
+		case <-g.reached:
+		case <-ended:
+			t.Fatalf("the export has ended: %d %s", first.Code, first.Body)
+		}
+		second := httptest.NewRecorder()
+		export(second, "foreign")
+		if holds(t, second, 429, "another export is under way; try again later"); second.Header().Get("Retry-After") != "1" {
+			t.Errorf("got the header %v", second.Header())
+		}
+		close(g.open)
+	}
+	<-ended
+	holds(t, first, 200)
+	m.threads[0].Store = store
+	for range 2 { // one that fails is not under way any more
+		holds(t, post(h, "/studio/threads/export", "same-origin", url.Values{"thread": {"unknown"}}), 404)
+	}
+	last := httptest.NewRecorder()
+	export(last, "t+1")
+	if holds(t, last, 200); last.Header().Get("Content-Length") != fmt.Sprint(last.Body.Len()) || last.Body.Len() != first.Body.Len() {
+		t.Errorf("got %d and %d bytes, and the header %v", first.Body.Len(), last.Body.Len(), last.Header())
+	}
 }
 
 func TestBulk_IsNotThereReadOnly(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	h "github.com/weftrun/weft/internal/markup"
 	"github.com/weftrun/weft/internal/picture"
@@ -35,6 +36,8 @@ type Handler struct {
 	origins http.CrossOriginProtection
 	assets  *assets
 	build   string
+
+	exporting atomic.Bool // an export is being made or sent
 }
 
 // New returns a handler.
