@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -193,11 +194,10 @@ func TestMessages_RetriedNodeStartsAgain(t *testing.T) {
 // The tokens of an attempt that was given up do not count for the next one.
 func TestMessages_NodeThatWasGivenUpStartsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := 0
-		late := make(chan struct{})
-		var lost error
+		var n atomic.Int32
+		late, lost := make(chan struct{}), make(chan error, 1)
 		g := single(t, graph.Func(func(ctx context.Context, _ *world) error {
-			switch n++; n {
+			switch n.Add(1) {
 			case 1:
 				return errors.Join(speak(ctx, "m+Hel"), errBoom)
 			case 2:
@@ -205,7 +205,7 @@ func TestMessages_NodeThatWasGivenUpStartsAgain(t *testing.T) {
 					return err
 				}
 				<-late
-				lost = speak(ctx, "m+you")
+				lost <- speak(ctx, "m+you")
 				late <- struct{}{}
 				return nil
 			}
@@ -217,7 +217,7 @@ func TestMessages_NodeThatWasGivenUpStartsAgain(t *testing.T) {
 		if got, want := messages(t, g), "<Hel<Hi<Good day."; got != want {
 			t.Errorf("the reader saw %q, want %q", got, want)
 		}
-		is(t, lost, graph.ErrTimeout)
+		is(t, <-lost, graph.ErrTimeout)
 	})
 }
 
