@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -278,10 +280,19 @@ func (b *tab) sees(text string) {
 	b.until(fmt.Sprintf("document.body.innerText.includes(%q)", text))
 }
 
-// click clicks what an XPath finds first, once it is visible.
+// click clicks what an XPath finds first, once it is visible. A page may replace what was found
+// before it is clicked; then it is looked for again.
 func (b *tab) click(xpath string) {
 	b.Helper()
-	b.do(chromedp.Click(xpath, chromedp.NodeVisible))
+	ctx, cancel := context.WithTimeout(b.ctx, wait)
+	defer cancel()
+	err := chromedp.Do(ctx, chromedp.Click(xpath, chromedp.NodeVisible))
+	for gone := (*cdproto.Error)(nil); errors.As(err, &gone) && ctx.Err() == nil; {
+		err = chromedp.Do(ctx, chromedp.Click(xpath, chromedp.NodeVisible))
+	}
+	if err != nil {
+		b.fail(err)
+	}
 }
 
 // press clicks a button or a link by its text.
