@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -234,49 +233,64 @@ func (s *socket) reconnect(ctx context.Context, command wire.Command) error {
 	if err != nil {
 		return err
 	}
-	result.Restored = len(p.Subscriptions) > 0 && wire.RecordSeq(since) <= last // else the events are those of a log that is gone
-	selected := make([]wire.Subscription, len(p.Subscriptions))
-	for i, id := range p.Subscriptions {
-		var ok bool
-		selected[i], ok = selectedBy(id)
-		selected[i].Since = since
-		result.Restored = result.Restored && ok
-	}
 	var open []*subscription
+	if wire.RecordSeq(since) <= last { // else the events are those of a log that is gone
+		if open, err = s.reopen(ctx, p.Subscriptions, since); err != nil {
+			return err
+		}
+	}
 	defer func() {
 		for _, sub := range open { // those that are not delivered
 			sub.end()
 		}
 	}()
-	size := 0 // of the events that are replayed
-	for i := 0; i < len(selected) && result.Restored; i++ {
-		sub, err := s.open(ctx, p.Subscriptions[i], selected[i])
-		if err != nil {
-			return err
-		}
-		open = append(open, sub)
-		for _, e := range sub.replay {
-			size += len(e.Data)
-		}
-		result.Restored = size <= maxReplay
+	result.Restored = len(open) > 0
+	for _, sub := range open {
 		result.Replayed += len(sub.replay)
 		missed := sub.reader.Missed()
 		result.Missed = max(result.Missed, missed-min(missed, work.Position(wire.RecordSeq(since))))
 	}
-	if !result.Restored {
-		result.Missed, result.Replayed = 0, 0
-	}
-	if err := s.answer(ctx, command, result); err != nil || !result.Restored {
+	if err := s.answer(ctx, command, result); err != nil {
 		return err
 	}
 	for len(open) > 0 {
 		sub := open[0]
-		open = slices.Delete(open, 0, 1)
+		open = open[1:]
 		if err := sub.deliver(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// reopen opens subscriptions under their ids, with the events after since. It opens none if one is
+// not known, or if they have more than maxReplay bytes of stored events.
+func (s *socket) reopen(ctx context.Context, ids []string, since uint64) (open []*subscription, err error) {
+	selected := make([]wire.Subscription, len(ids))
+	for i, id := range ids {
+		var ok bool
+		if selected[i], ok = selectedBy(id); !ok {
+			return nil, nil
+		}
+		selected[i].Since = since
+	}
+	size := 0
+	for i := 0; i < len(ids) && size <= maxReplay && err == nil; i++ {
+		var sub *subscription
+		if sub, err = s.open(ctx, ids[i], selected[i]); err == nil {
+			open = append(open, sub)
+			for _, e := range sub.replay {
+				size += len(e.Data)
+			}
+		}
+	}
+	if err == nil && size <= maxReplay {
+		return open, nil
+	}
+	for _, sub := range open {
+		sub.end()
+	}
+	return nil, err
 }
 
 // sinceEvent reads the id of the last event that a client has.
