@@ -115,7 +115,7 @@
 //     plans a step, executes it and commits it: drive.go open.go driventask.go execute.go child.go
 //     driven.go turn.go restore.go drivenpending.go session.go.
 //  4. What the coordinator needs: events, attempts, results, branches, subgraphs, pauses, edits
-//     that go back, storage: approve.go sleep.go ask.go queue.go reader.go eventjson.go event.go
+//     that go back, storage: giveup.go approve.go sleep.go ask.go queue.go reader.go eventjson.go event.go
 //     message.go attempt.go routing.go parent.go result.go memo.go commit.go subgraphs.go fold.go
 //     pause.go decider.go rewind.go rewound.go lineage.go lease.go durability.go scope.go
 //     observe.go.

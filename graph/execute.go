@@ -23,6 +23,10 @@ func (e *stopped) Unwrap() []error { return []error{errStopped, e.err} }
 // several on a bounded pool; results stay with their tasks, so the order in which
 // they finish does not matter. It returns when all have ended.
 func (s *superstep) execute() {
+	if r := s.run; r.opts.Durability == Exit && r.running != nil && r.journal != nil {
+		r.executing.set(true)
+		defer r.executing.set(false)
+	}
 	if len(s.tasks) == 1 && !s.tasks[0].settled {
 		s.performInline()
 		if s.run.session.events != nil || s.tasks[0].err != nil {
@@ -66,8 +70,12 @@ func (s *superstep) collectEnded(ended []int, left int) {
 	for n, place := range ended {
 		ended[n] = s.todo[place]
 	}
-	if left > 0 && s.run.opts.Durability != Exit {
+	switch {
+	case left == 0:
+	case s.run.opts.Durability != Exit:
 		s.storeFinished(ended)
+	case s.run.running != nil:
+		s.run.executing.note(ended)
 	}
 	for _, i := range ended {
 		s.ended(i)

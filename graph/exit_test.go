@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -113,4 +114,135 @@ func TestExit_FailureKeepsFinishedSiblings(t *testing.T) {
 		logged(t, ended(t, graph.Done, res, err), "a b")
 		ran.want(t, "a", 1)
 	})
+}
+
+// A subgraph that has finished in an attempt that is given up does not run again in the next.
+func TestSubgraph_FinishedInAnAttemptThatIsGivenUp(t *testing.T) {
+	for _, durability := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
+		t.Run(durability.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var ran counter
+				child := one(t, graph.Config{}, func(_ context.Context, s *world) error {
+					ran.add("paid")
+					s.Log.Append("paid")
+					return nil
+				})
+				b := graph.New[world]("parent")
+				b.Node("a", graph.Func(func(ctx context.Context, s *world) error {
+					end, err := child.Call(ctx, world{})
+					if err != nil {
+						return err
+					}
+					if graph.Attempt(ctx) == 1 {
+						time.Sleep(time.Hour)
+					}
+					s.Log.Append(end.Log.Slice()...)
+					return nil
+				}).With(graph.Policy{Timeout: time.Second, Retry: graph.Retry{Attempts: 2, Initial: graph.NoWait}}))
+				through(b, "a")
+				g := build(t, b, graph.Config{Store: new(checkpoint.Memory), Grace: time.Second})
+				res, err := g.Invoke(t.Context(), world{}, graph.RunOptions{Thread: "t1", Durability: durability})
+				logged(t, ended(t, graph.Done, res, err), "paid")
+				ran.want(t, "paid", 1)
+				time.Sleep(time.Hour) // the attempt that was given up returns
+			})
+		})
+	}
+}
+
+// A run that is given up has stored what finished before: the steps, those of its subgraphs, and
+// the subgraphs that finished in the task that does not stop.
+func TestRun_GivenUpStoresWhatItHasFinished(t *testing.T) {
+	node := func(ran *counter, name string) graph.Node[world] {
+		return graph.Func(func(_ context.Context, s *world) error {
+			ran.add(name)
+			s.Log.Append(name)
+			return nil
+		})
+	}
+	for _, durability := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
+		for _, timeout := range []time.Duration{0, time.Hour} {
+			t.Run(fmt.Sprint(durability, timeout), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var ran counter
+					paid := graph.New[world]("paid")
+					paid.Node("pay", node(&ran, "pay"))
+					through(paid, "pay")
+					pays := build(t, paid, graph.Config{})
+
+					inner := graph.New[world]("inner")
+					inner.Node("search", node(&ran, "search"))
+					inner.Node("hang", graph.Func(func(ctx context.Context, s *world) error {
+						end, err := pays.Call(ctx, world{})
+						if err == nil && ran.add("hang") == 1 {
+							time.Sleep(time.Hour)
+						}
+						s.Log.Append(end.Log.Slice()...)
+						return err
+					}).With(graph.Policy{Timeout: timeout}))
+					through(inner, "search", "hang")
+					calls := build(t, inner, graph.Config{})
+
+					outer := graph.New[world]("outer")
+					outer.Node("first", node(&ran, "first"))
+					outer.Node("call", graph.Func(func(ctx context.Context, s *world) error {
+						one, err := pays.Call(ctx, world{})
+						if err != nil {
+							return err
+						}
+						two, err := calls.Call(ctx, world{})
+						s.Log.Append(one.Log.Slice()...)
+						s.Log.Append(two.Log.Slice()...)
+						return err
+					}))
+					through(outer, "first", "call")
+					g := build(t, outer, graph.Config{Store: new(checkpoint.Memory), Grace: time.Second})
+
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					_, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: durability})
+					is(t, err, graph.ErrAbandoned)
+					res, err := g.Resume(t.Context(), graph.Answers{}, graph.RunOptions{Thread: "t1", Durability: durability})
+					logged(t, ended(t, graph.Done, res, err), "first pay search pay")
+					for name, n := range map[string]int{"first": 1, "pay": 2, "search": 1, "hang": 2} {
+						ran.want(t, name, n)
+					}
+					time.Sleep(time.Hour) // what was given up returns
+				})
+			})
+		}
+	}
+}
+
+// What a task has finished is stored too when another task of its step does not stop.
+func TestRun_GivenUpStoresTheTasksThatHaveFinished(t *testing.T) {
+	for _, durability := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
+		t.Run(durability.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var ran counter
+				g := build(t, parallel(map[string]graph.Node[world]{
+					"quick": graph.Func(func(_ context.Context, s *world) error {
+						ran.add("quick")
+						s.Log.Append("quick")
+						return nil
+					}),
+					"stuck": graph.Func(func(_ context.Context, s *world) error {
+						if ran.add("stuck") <= 1 {
+							time.Sleep(time.Hour)
+						}
+						s.Log.Append("stuck")
+						return nil
+					}),
+				}), graph.Config{Store: new(checkpoint.Memory), Grace: time.Second})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				_, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: durability})
+				is(t, err, graph.ErrAbandoned)
+				res, err := g.Resume(t.Context(), graph.Answers{}, graph.RunOptions{Thread: "t1", Durability: durability})
+				logged(t, ended(t, graph.Done, res, err), "quick stuck")
+				ran.want(t, "quick", 1)
+				time.Sleep(time.Hour) // what was given up returns
+			})
+		})
+	}
 }

@@ -172,8 +172,7 @@ func (s *session) giveUpLate() {
 	if bound.Await(r.ctx, s.finished) != schedule.GivenUp {
 		return
 	}
-	err := r.running.abandoned(r)
-	r.givenUp.Store(true)
+	err := r.giveUp()
 	_ = s.releaseLease()
 	out := outcome{status: Failed, id: s.id}
 	r.endObserved(out, err)

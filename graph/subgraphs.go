@@ -54,6 +54,18 @@ func (s *subgraphs) save() error {
 	return errors.Join(errs...)
 }
 
+// endTime ends the time of the attempt of t: expired reports that its own has ended, so what it does
+// from now on does not count. What its subgraphs have finished until now counts in the next attempt
+// too, so it is stored.
+func (t *task) endTime(expired bool) error {
+	var err error
+	if t.called().hasUnsaved() {
+		err = t.called().save()
+	}
+	t.givenUp.Store(expired)
+	return err
+}
+
 // noteOpen notes the open questions of a subgraph that failed. If its task fails too, they are
 // listed beside the failure.
 func (s *subgraphs) noteOpen(open []Interrupt) {
