@@ -18,6 +18,7 @@ const (
 	socketFrame         = 1 << 20 // bytes of a frame
 	socketPing          = 20 * time.Second
 	socketSubscriptions = 32 // at once
+	socketCommands      = 4  // that wait for the one that is executed
 	socketForbidden     = 4403
 	socketNotFound      = 4404
 	socketInvalid       = 4422
@@ -55,12 +56,18 @@ func openSocket(c *call) error {
 	defer stop()
 	conn.SetReadLimit(socketFrame)
 	s.readers.Go(func() { s.ping(ctx, stop) })
+	// Frames are read while a command is executed: the answer to a ping is one of them.
+	commands := make(chan []byte, socketCommands)
+	defer close(commands)
+	s.readers.Go(func() { defer stop(); s.receiveAll(ctx, commands) })
 	for {
 		_, data, err := conn.Read(ctx)
 		if err != nil {
 			return nil //nolint:nilerr // the client has gone
 		}
-		if !s.receive(ctx, data) {
+		select {
+		case commands <- data:
+		case <-ctx.Done():
 			return nil
 		}
 	}
@@ -128,6 +135,15 @@ func (s *socket) ping(ctx context.Context, stop func()) {
 				return
 			}
 		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// receiveAll answers frames, one after the other, until the client has gone.
+func (s *socket) receiveAll(ctx context.Context, frames <-chan []byte) {
+	for data := range frames {
+		if !s.receive(ctx, data) {
 			return
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,7 +30,7 @@ type socketClient struct {
 
 func dialSocket(t *testing.T, web *httptest.Server, thread string) *socketClient {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(web.URL, "http")+"/threads/"+thread+"/stream/events", nil)
 	if err != nil {
@@ -209,6 +210,45 @@ func TestSocket_ReconnectHoldsFewEvents(t *testing.T) {
 	answer := c.ask("subscription.reconnect", `{"subscriptions":[`+strings.Join(ids, ",")+`]}`)
 	if gjson.Get(answer, "result.restored").Raw != "false" || gjson.Get(answer, "result.replayed_events").Int() > 0 {
 		t.Errorf("reconnect with %d subscriptions of %d bytes: %s, want none restored", len(ids), size, answer)
+	}
+}
+
+// slowBus is a bus that does not say what it has until it may.
+type slowBus struct {
+	topic.Local
+	once       sync.Once
+	asked, may chan struct{}
+}
+
+func (b *slowBus) Last(ctx context.Context, topic string) (uint64, error) {
+	b.once.Do(func() { close(b.asked) })
+	<-b.may
+	return b.Local.Last(ctx, topic)
+}
+
+// A server that pings a client, or that is pinged, sees the answer while it executes a command.
+func TestSocket_AnswersPingsDuringACommand(t *testing.T) {
+	bus := &slowBus{asked: make(chan struct{}), may: make(chan struct{})}
+	s, stop := startChains(t, &checkpoint.Memory{}, nil, func(c *server.Config) { c.Bus = bus })
+	t.Cleanup(stop)
+	web := httptest.NewServer(s)
+	t.Cleanup(web.Close)
+	c := dialSocket(t, web, unknownID)
+	if err := c.conn.Write(c.ctx, websocket.MessageText, []byte(`{"id":1,"method":"agent.getTree"}`)); err != nil {
+		t.Fatal(err)
+	}
+	<-bus.asked
+	answer := make(chan string)
+	go func() { // a ping needs a reader
+		_, data, err := c.conn.Read(c.ctx)
+		answer <- fmt.Sprint(string(data), err)
+	}()
+	if err := c.conn.Ping(c.ctx); err != nil {
+		t.Errorf("a ping during a command: %v", err)
+	}
+	close(bus.may)
+	if got := <-answer; !strings.Contains(got, `"success"`) {
+		t.Errorf("the command ended with %s, want a success", got)
 	}
 }
 
