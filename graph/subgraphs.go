@@ -54,9 +54,9 @@ func (s *subgraphs) save() error {
 	return errors.Join(errs...)
 }
 
-// endTime ends the time of the attempt of t: expired reports that its own has ended, so what it does
-// from now on does not count. What its subgraphs have finished until now counts in the next attempt
-// too, so it is stored.
+// endTime ends the time of the attempt of t. If expired is true, it was the attempt's own, and what
+// the attempt does from now on does not count. The subgraphs that have finished until now do not run
+// again in the next attempt, so they are stored.
 func (t *task) endTime(expired bool) error {
 	var err error
 	if t.called().hasUnsaved() {
