@@ -55,8 +55,8 @@ func (s *subgraphs) save() error {
 }
 
 // endTime ends the time of the attempt of t. If expired is true, it was the attempt's own, and what
-// the attempt does from now on does not count. The subgraphs that have finished until now do not run
-// again in the next attempt, so they are stored.
+// the attempt does from now on does not count. The subgraphs that have finished until now are
+// stored, so that they do not run again in the next attempt.
 func (t *task) endTime(expired bool) error {
 	var err error
 	if t.called().hasUnsaved() {
