@@ -129,7 +129,7 @@ func environmentDriver(mode Mode) scenarios.Driver {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := newClient(g, ClientConfig{Store: store, Documents: docs, Mode: mode}, e)
+		c, err := newClient(g, ClientConfig{Store: store, Documents: docs, Mode: mode, Heartbeat: time.Minute}, e) // a busy machine may be slow
 		if err != nil {
 			t.Fatal(err)
 		}

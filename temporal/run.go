@@ -117,6 +117,9 @@ func (r *run) carry() (graph.Result[json.RawMessage], error) {
 	}
 	if over {
 		res := r.result(&end{Status: p.Status, Checkpoint: p.ID.Checkpoint, Steps: p.Steps, Starved: p.Starved}, p.Interrupts)
+		if err != nil && errors.Is(context.Cause(r.ctx), graph.ErrDetached) {
+			return res, err // who rejoins the run needs its lease, which cannot be acquired again once it is released
+		}
 		if e := r.release(p.ID); err == nil {
 			err = e
 		}

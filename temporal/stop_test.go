@@ -14,7 +14,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/temporal/internal/scenarios"
 )
 
 // slowPort is a port whose workflow has a job when taken is called, and ends it at a signal.
@@ -170,5 +172,45 @@ func TestStop_IsObeyedByTheNextTurn(t *testing.T) {
 	}
 	if ended.Run != "r" || ended.Failure == nil || !slices.Contains(ended.Failure.Codes, "cancelled") {
 		t.Errorf("the run ended as %+v, want that it was cancelled", ended)
+	}
+}
+
+// leavingDocs are documents whose caller leaves the run while it stores there.
+type leavingDocs struct {
+	document.Store
+	leave context.CancelCauseFunc
+}
+
+func (d leavingDocs) Set(ctx context.Context, _ document.Place, _ document.Change) (document.Doc, error) {
+	d.leave(graph.ErrDetached)
+	return document.Doc{}, ctx.Err()
+}
+
+// rejoinable is an environment that knows no run yet.
+type rejoinable struct{ *environment }
+
+func (rejoinable) await(context.Context, string, string, func()) (*end, error) {
+	return nil, ErrEnded
+}
+
+// A caller may leave a run after it was planned and before the workflow has it. The next one begins
+// the same run.
+func TestDetached_RunIsBegunByTheNextCaller(t *testing.T) {
+	store, docs := new(checkpoint.Memory), new(document.Map)
+	g := counting(t, store, 3, 0).Untyped()
+	worker := WorkerConfig{Store: store, Documents: docs, Settings: scenarios.Settings}
+	o := graph.RunOptions{Thread: "t1", ID: "r1", Settings: map[string]any{}}
+	ctx, leave := context.WithCancelCause(t.Context())
+	first, e := onEnvironment(t, g, worker, ClientConfig{Documents: leavingDocs{docs, leave}})
+	if _, err := first.Invoke(ctx, json.RawMessage(`{}`), o); !errors.Is(err, graph.ErrDetached) {
+		t.Fatalf("the caller that leaves gets %v, want an ErrDetached", err)
+	}
+	next, err := newClient(g, ClientConfig{Store: store, Documents: docs}, rejoinable{e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := next.Rejoin().Invoke(t.Context(), json.RawMessage(`{}`), o)
+	if err != nil || res.Status != graph.Done || res.Steps != 3 {
+		t.Errorf("the run ended %q after %d steps with %v, want done after 3", res.Status, res.Steps, err)
 	}
 }

@@ -311,9 +311,9 @@ func TestServe_LeavesRunsToTheEngine(t *testing.T) {
 			first.until(r, "status", "running")
 			stop(first)
 			second := d.serve(on...)
-			second.get("GET", r+"/join", "", "")
+			end := second.get("GET", r+"/join", "", "")
 			if got := second.get("GET", r, "", "status"); got != "success" {
-				t.Errorf("the run is %q, want success", got)
+				t.Errorf("the run is %q, want success: %s", got, end)
 			}
 			d.calledOnce(40, 0)
 
