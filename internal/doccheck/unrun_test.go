@@ -65,10 +65,10 @@ func TestUnrun_FindsTestsThatDoNothing(t *testing.T) {
 	}
 }
 
-// .ci/run runs every package, with the race detector and without it.
+// .ci/run runs every package with the race detector, and those that use racescale without it too.
 func TestCI_RunsEveryPackage(t *testing.T) {
 	want := map[string][]string{
-		".ci/run":  {"\n.ci/test ./...\n", "\nexec .ci/race\n"},
+		".ci/run":  {"\n\t.ci/race\n", "' ./... | grep -F /internal/racescale | cut -d ' ' -f 1 | sort -u)\n", "\n\t.ci/test $whole\n"},
 		".ci/test": {"\nexec go test -timeout 30m \"$@\"\n"},
 		".ci/race": {"\ngo test \"${race[@]}\" -timeout 30m \"${@:-./...}\"\n", "\tgo test -C otel \"${race[@]}\" -timeout 30m ./...\n"},
 	}

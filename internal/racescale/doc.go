@@ -2,7 +2,7 @@
 //
 // Under the race detector a program is five to twenty times as slow. Tests with many random cases
 // therefore run fewer of them there, and with -short, which "make test" sets. "make check" runs all
-// tests whole without the detector (.ci/test ./...), and again with it (.ci/race).
+// tests with the detector, and the packages that use racescale again, whole and without it.
 //
 // A process under the race detector sleeps for a second before it ends; Environ turns that off for
 // child processes.
