@@ -1,10 +1,12 @@
 package studio
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint/topic"
@@ -116,7 +118,12 @@ func (s *Handler) events(w http.ResponseWriter, req *http.Request) {
 	}
 	out := openStream(w)
 	defer out.close()
-	for b, err := range r.source.Events(r.Context(), t.ID, after) {
+	ctx, end := context.WithCancel(r.Context())
+	var watch sync.WaitGroup
+	watch.Go(func() { r.watchStatus(ctx, out, t.ID) })
+	defer watch.Wait()
+	defer end()
+	for b, err := range r.source.Events(ctx, t.ID, after) {
 		var missed *topic.MissedError
 		switch {
 		case errors.As(err, &missed), errors.Is(err, eventlog.ErrBatch):
@@ -130,6 +137,34 @@ func (s *Handler) events(w http.ResponseWriter, req *http.Request) {
 		}
 		if err != nil {
 			return // the client is gone, or comes again
+		}
+	}
+}
+
+// watchStatus sends the status of a thread, and each that follows, at most four times a second. The
+// log has the end of a run before the thread has its new status.
+func (r *request) watchStatus(ctx context.Context, out *stream, id string) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for last := ""; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		changed := r.source.Changed()
+		if t, err := r.source.Thread(ctx, id); err == nil && t.Status != last {
+			last = t.Status
+			data, _ := json.Marshal(map[string]string{"status": last}) // of a string
+			if out.send("status", "", data) != nil {
+				return
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+			timer.Reset(changesEvery)
 		}
 	}
 }

@@ -83,6 +83,7 @@ func TestEvents_FollowAThread(t *testing.T) {
 		}
 	}
 	publish(eventlog.Batch{Run: "r", End: true})
+	next("id: 3")
 	if got := next("data: "); got != `{"run":"r","end":true}` {
 		t.Errorf("got %s", got)
 	}
@@ -92,6 +93,23 @@ func TestEvents_FollowAThread(t *testing.T) {
 	}
 	holds(t, get(t, h, "/studio/threads/none/events"), 404)
 	holds(t, get(t, h, "/studio/threads/t%201/events?after=x"), 400)
+}
+
+// The log may have the end of a run before the thread has its status.
+func TestEvents_HaveTheStatus(t *testing.T) {
+	h, m := newStudio(t, "/studio")
+	m.threads[0].Status = "busy"
+	next := reads(t, h, "/studio/threads/t%201/events", "")
+	for _, want := range []string{`{"status":"busy"}`, `{"status":"idle"}`} {
+		next("event: status")
+		if got := next("data: "); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if m.threads[0].Status == "busy" {
+			m.threads[0].Status = "idle"
+			close(m.changed)
+		}
+	}
 }
 
 func TestChanges_AreAnnounced(t *testing.T) {

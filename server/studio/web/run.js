@@ -22,6 +22,7 @@ class Run extends HTMLElement {
       on: {
         batch: (batch, id) => { this.position = Number(id); this.batch(batch) },
         missed: (_, id) => { this.position = Number(id); this.refresh() },
+        status: ({ status }) => { if (!document.querySelector(`#summary .status-${status}`)) this.refresh() },
       },
       state: (lost) => this.lost(lost),
     })
