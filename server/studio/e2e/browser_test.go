@@ -94,7 +94,7 @@ func (s *server) run(args ...string) {
 	}
 	s.cmd = exec.Command(binary, args...)
 	s.cmd.Dir = s.dir
-	s.cmd.Env = append(os.Environ(), "HOME="+s.dir, "XDG_DATA_HOME="+s.dir)
+	s.cmd.Env = s.env()
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := s.cmd.StdoutPipe()
 	if err == nil {
@@ -112,6 +112,9 @@ func (s *server) run(args ...string) {
 	}
 	s.Fatalf("%v ended before it listened", args)
 }
+
+// env is the environment of the processes of a server.
+func (s *server) env() []string { return append(os.Environ(), "HOME="+s.dir, "XDG_DATA_HOME="+s.dir) }
 
 // kill ends the process as a crash does.
 func (s *server) kill() {
@@ -134,6 +137,8 @@ type tab struct {
 	mu       sync.Mutex
 	mistakes []string
 	allowed  []string // parts of mistakes that are meant
+	sent     bound    // since it was asked for last
+	posts    []string // the paths of requests that write
 }
 
 // open opens a page of a server in a tab with storage of its own.
@@ -180,7 +185,14 @@ func size(width, height int64) action { return chromedp.EmulateViewport(width, h
 func (b *tab) listen(event any) {
 	text := ""
 	switch e := event.(type) {
+	case *network.EventLoadingFinished:
+		b.count(func() { b.sent.bytes += int(e.EncodedDataLength) })
 	case *network.EventRequestWillBeSent:
+		b.count(func() {
+			if b.sent.requests++; e.Request.Method == "POST" {
+				b.posts = append(b.posts, e.Request.URL)
+			}
+		})
 		u, err := url.Parse(e.Request.URL)
 		if err != nil || u.Scheme != "data" && u.Scheme != "blob" && u.Scheme+"://"+u.Host != b.origin {
 			text = "a request to " + e.Request.URL
@@ -209,6 +221,24 @@ func (b *tab) listen(event any) {
 		}
 	}
 	b.mistakes = append(b.mistakes, text)
+}
+
+func (b *tab) count(add func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	add()
+}
+
+// traffic returns the requests of the page since the last call, and the bytes of their answers.
+func (b *tab) traffic() (sent bound) {
+	b.count(func() { sent, b.sent = b.sent, bound{} })
+	return sent
+}
+
+// posted returns the addresses of requests that write, since the last call.
+func (b *tab) posted() (posts []string) {
+	b.count(func() { posts, b.posts = b.posts, nil })
+	return posts
 }
 
 // allow lets the page report what contains a text.

@@ -13,6 +13,7 @@
 //	the form of an input and its JSON agree              TestForm_ReportsMistakes
 //	the editor marks mistakes where they are, and saves  TestEditor_ShowsEachCodeAtItsPlace, TestEditor_ShowsMistakesAndSaves
 //	the chat loses no word, branches and stops           TestChat_LosesNoWord, TestChat_AnswersWithTools, TestChat_StopsAtOnce
+//	10,000 threads, 10,000 steps and 500 nodes           TestPages_HaveBounds
 //	speeds                                               BenchmarkGoals, BenchmarkChat
 //	the keyboard alone                                   TestKeyboard_AnswersAQuestion, TestKeyboard_ForksAndCompares
 //	axe-core in both themes                              TestPages_AreAccessible, TestChatAndEditor_AreAccessible

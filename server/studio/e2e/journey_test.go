@@ -24,7 +24,7 @@ func (b *tab) ask(question string) {
 func (s *server) weft(t testing.TB, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(binary, args...)
-	cmd.Dir, cmd.Env = s.dir, s.cmd.Env
+	cmd.Dir, cmd.Env = s.dir, s.env()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("weft %s: %v\n%s", strings.Join(args, " "), err, out)
