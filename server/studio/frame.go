@@ -137,6 +137,8 @@ func plural(n int, one, many string) string {
 }
 
 // heads is the row of the names of columns.
-func heads(names ...string) h.Part {
-	return h.Thead(h.Tr(h.Each(names, func(name string) h.Part { return h.Th(h.Scope("col"), h.Text(name)) })))
+func heads(names ...string) h.Part { return h.Thead(h.Tr(headCells(names...))) }
+
+func headCells(names ...string) h.Part {
+	return h.Each(names, func(name string) h.Part { return h.Th(h.Scope("col"), h.Text(name)) })
 }

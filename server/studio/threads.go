@@ -55,12 +55,8 @@ func (r *request) filters(q Query, graphs []Graph) h.Part {
 }
 
 func (r *request) threadTable(threads []Thread) h.Part {
-	var pick []string
-	if r.write {
-		pick = []string{"Select"}
-	}
 	return scroll("Table of threads", h.Table(
-		heads(append(pick, "Status", "Thread", "Graph", "Updated", "Created", "Error")...),
+		h.Thead(h.Tr(h.If(r.write, h.Th(h.Scope("col"), pickAll())), headCells("Status", "Thread", "Graph", "Updated", "Created", "Error"))),
 		h.Tbody(h.Each(threads, func(t Thread) h.Part {
 			return h.Tr(h.If(r.write, h.Td(picked(t.ID))),
 				h.Td(statusMark(t.Status)), h.Td(link(r.threadPath(t.ID), t.ID)),

@@ -22,9 +22,18 @@ func TestThreads_AreRemovedTogether(t *testing.T) {
 		threads = append(threads, s.create(t, `{"question":"why?"}`))
 	}
 	b := s.open(t, "/studio/threads")
-	for _, id := range threads[:2] {
-		b.click(fmt.Sprintf(`//main//label[input[@value=%q]]`, id))
+	boxes := func(want string) {
+		t.Helper()
+		const ticked = `document.querySelectorAll('main input[name=thread]:checked').length`
+		if got := eval[string](b, `(() => { const all = document.querySelector('input[data-all]'); return `+ticked+` + (all.checked ? ' all' : all.indeterminate ? ' some' : ' none') })()`); got != want {
+			t.Errorf("the boxes are %q, want %q", got, want)
+		}
 	}
+	b.until(`customElements.get('weft-lists')`)
+	b.click(`//main//label[input[@data-all]]`)
+	boxes("3 all")
+	b.click(fmt.Sprintf(`//main//label[input[@value=%q]]`, threads[2]))
+	boxes("2 some")
 	b.shot("threads-selected")
 	b.press("Export")
 	b.until(`!document.querySelector('main input:checked')`) // the page stays, and its list is not held
