@@ -23,9 +23,16 @@ type Problem struct {
 	Msg       string // what is wrong, one line
 	Hint      string // how to write it instead, or ""
 	Text      string // the line of the file; "" where there is none, or a very long one
+	Fix       Fix    // what was probably meant; zero if it is not known
 	// Warning marks a problem that is not a mistake but is probably not intended.
 	// Options.Strict makes it a mistake.
 	Warning bool
+}
+
+// Fix is what to write in place of some characters in the line of a problem.
+type Fix struct {
+	Col, Width int // as in Problem
+	Text       string
 }
 
 // String returns the problem in one line; Excerpt shows the place too.
@@ -149,12 +156,52 @@ var synonyms = map[string]string{
 	"add_messages": "messages", "maximum": "max", "minimum": "min", "set": "replace",
 }
 
-// didYouMean returns a suffix that names what was probably meant, or "".
-func didYouMean(word string, known []string) string {
-	if best := meant(word, known); best != "" {
-		return fmt.Sprintf("; did you mean %q?", best)
+// guess is a word and what was probably meant by it, with a zero byte between them; "" if that is
+// not known. In the arguments of a message it is a suffix, and the problem has it as its Fix.
+type guess string
+
+func (g guess) parts() (word, best string) {
+	word, best, _ = strings.Cut(string(g), "\x00")
+	return word, best
+}
+
+func (g guess) String() string {
+	_, best := g.parts()
+	if best == "" {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// fix returns the replacement of the word in a line, from column col on.
+func (g guess) fix(line string, col int) (f Fix) {
+	meant, best := g.parts()
+	runes, word := []rune(line), []rune(meant)
+	for i := col - 1; best != "" && i+len(word) <= len(runes); i++ {
+		if slices.Equal(runes[i:i+len(word)], word) {
+			return Fix{i + 1, len(word), best}
+		}
+	}
+	return f
+}
+
+// fixOf returns what a guess among the arguments of a message replaces.
+func (p *Problem) fixOf(args []any) (f Fix) {
+	for _, a := range args {
+		if g, ok := a.(guess); ok {
+			f = g.fix(p.Text, p.Col)
+		}
+	}
+	return f
+}
+
+func didYouMean(word string, known []string) guess { return guessOf(word, meant(word, known)) }
+
+func guessOf(word, best string) guess {
+	if best == "" {
+		return ""
+	}
+	return guess(word + "\x00" + best)
 }
 
 // meant returns the known word that was probably meant, or "".

@@ -73,7 +73,7 @@ func (s *source) field(m member, types map[string]record.Type) field {
 		case "required":
 			f.required = s.bool(k.value, "required")
 		case "description":
-			s.string(k.value, "description")
+			f.about, _ = s.string(k.value, "description")
 		}
 	}
 	if o.get("type") == nil {
@@ -201,7 +201,7 @@ var (
 )
 
 // typeMeant suggests a name for the first unknown one in a type.
-func typeMeant(text string, named map[string]record.Type) string {
+func typeMeant(text string, named map[string]record.Type) guess {
 	known := append(slices.Sorted(maps.Keys(named)), typeWords...)
 	for _, w := range words.FindAllString(text, -1) {
 		if !slices.Contains(known, w) {

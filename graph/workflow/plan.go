@@ -42,6 +42,7 @@ type field struct {
 	record.Field
 	at       *yaml.Node
 	reducer  string
+	about    string // its description
 	required bool
 	untyped  bool // its type could not be read, and was reported
 }

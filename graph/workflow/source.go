@@ -58,17 +58,15 @@ func (s *source) fail(n *yaml.Node, code Code, format string, args ...any) {
 }
 
 func (s *source) failAt(line, col int, code Code, hint, format string, args ...any) {
-	s.problem(line, col, 0, code, hint, fmt.Sprintf(format, args...))
-}
-
-func (s *source) problem(line, col, width int, code Code, hint, msg string) {
-	s.add(s.placed(line, col, width, code, hint, msg))
+	p := s.placed(line, col, 0, code, hint, fmt.Sprintf(format, args...))
+	p.Fix = p.fixOf(args)
+	s.add(p)
 }
 
 // warnAt reports what is no mistake, unless the options are strict.
 func (s *source) warnAt(line, col int, code Code, hint, format string, args ...any) {
 	p := s.placed(line, col, 0, code, hint, fmt.Sprintf(format, args...))
-	p.Warning = !s.opts.Strict
+	p.Fix, p.Warning = p.fixOf(args), !s.opts.Strict
 	s.add(p)
 }
 
@@ -198,7 +196,11 @@ func (s *source) exprErrors(n *yaml.Node, err error) {
 			msg += `: YAML already turned \n in double quotes into a newline`
 			hint = `write \\n there, or put the value into single quotes and the text in it into double quotes: '${{ join(x, "\n") }}'`
 		}
-		s.problem(line, col, e.Width, exprCodes[e.Class], hint, msg)
+		p := s.placed(line, col, e.Width, exprCodes[e.Class], hint, msg)
+		if runes := []rune(p.Text); e.Suggest != "" && p.Col-1+p.Width <= len(runes) {
+			p.Fix = guessOf(string(runes[p.Col-1:p.Col-1+p.Width]), e.Suggest).fix(p.Text, p.Col)
+		}
+		s.add(p)
 	}
 }
 

@@ -1,6 +1,7 @@
 package workflow_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -135,5 +136,34 @@ func TestSchema_ReducerThatDoesNotFit(t *testing.T) {
 	}
 	if refused < 50 {
 		t.Errorf("the schema refuses %d pairs, want most that do not fit", refused)
+	}
+}
+
+// A fix names the word alone, wherever it is in what is marked.
+func TestProblem_HasTheFix(t *testing.T) {
+	const text = `version: 1
+state: {items: list<strng>, n: intt}
+nodes:
+  é: {set: {n: "${{ state.itms.size() + lenth(state.items) }}"}, nxt: b}
+  b: {set: {m: 1}, next: "ee"}
+`
+	_, err := workflow.Parse("in.yaml", []byte(text), options())
+	var invalid *workflow.Error
+	if !errors.As(err, &invalid) {
+		t.Fatal(err)
+	}
+	fixed := map[string]string{}
+	for _, p := range invalid.Problems {
+		if p.Fix.Text == "" {
+			continue
+		}
+		line := []rune(strings.Split(text, "\n")[p.Line-1])
+		fixed[string(line[p.Fix.Col-1:p.Fix.Col-1+p.Fix.Width])] = p.Fix.Text
+	}
+	want := map[string]string{"strng": "string", "intt": "int", "nxt": "next"}
+	for word, fix := range want {
+		if fixed[word] != fix {
+			t.Errorf("%q is fixed as %q, want %q; all are %q in\n%v", word, fixed[word], fix, fixed, err)
+		}
 	}
 }
