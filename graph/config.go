@@ -96,6 +96,11 @@ type Config struct {
 	// of the state.
 	Schemas Schemas
 
+	// Configure completes the input of a run that has settings as JSON, such as a run of a server,
+	// before the run is created. context are the settings themselves. configurable may have other
+	// things, such as the ids of the run. nil leaves the input as it is.
+	Configure func(input json.RawMessage, context, configurable map[string]json.RawMessage) (json.RawMessage, error)
+
 	// Now gives the time that is written into checkpoints; nil means time.Now. It is
 	// safe for concurrent use, and so is NewID.
 	Now func() time.Time

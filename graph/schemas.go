@@ -37,6 +37,32 @@ func (g untyped[S]) Schemas() Schemas {
 	return own
 }
 
+// SchemaField is a field of a state in a schema that [SchemaOf] returns.
+type SchemaField struct {
+	Name, Description string
+	Required          bool
+}
+
+// SchemaOf returns the JSON Schema of some fields of a state, in their order: for Config.Schemas of
+// a graph whose input has only some of its fields. Names that s does not have are left out.
+func SchemaOf(s *state.Schema, fields ...SchemaField) (json.RawMessage, error) {
+	all := stateSchema(s)
+	out := &jsonschema.Schema{Schema: schemaURI, Type: "object", Properties: map[string]*jsonschema.Schema{}}
+	for _, f := range fields {
+		p := all.Properties[f.Name]
+		if p == nil {
+			continue
+		}
+		p.Description = f.Description
+		out.Properties[f.Name] = p
+		out.PropertyOrder = append(out.PropertyOrder, f.Name)
+		if f.Required {
+			out.Required = append(out.Required, f.Name)
+		}
+	}
+	return json.Marshal(out)
+}
+
 // stateSchema returns the schema of the states with a state.Schema.
 func stateSchema(s *state.Schema) *jsonschema.Schema {
 	out := &jsonschema.Schema{Schema: schemaURI, Type: "object", Properties: map[string]*jsonschema.Schema{}}

@@ -199,6 +199,15 @@ func (g untyped[S]) Channels() map[string]state.Channel {
 	return all
 }
 
+// Configure completes an input as Config.Configure does. It is no part of Untyped: servers assert
+// it.
+func (g untyped[S]) Configure(input json.RawMessage, context, configurable map[string]json.RawMessage) (json.RawMessage, error) {
+	if g.p == nil || g.p.cfg.Configure == nil {
+		return input, nil
+	}
+	return g.p.cfg.Configure(input, context, configurable)
+}
+
 func (g untyped[S]) Thread(thread string) StoredThread[json.RawMessage] {
 	return StoredThread[json.RawMessage]{g.p, checkpoint.Key{Thread: thread}, func(v state.View) (json.RawMessage, error) {
 		return g.EncodeState(*v.State.(*S))

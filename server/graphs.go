@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,6 +59,21 @@ func (s *Server) graph(ctx context.Context, id string, u Use) (g servedGraph, er
 		g.messages = messageFields(g.Untyped)
 	}
 	return g, nil
+}
+
+// configure returns an input with what the graph stores of the settings of a run.
+func (g servedGraph) configure(input json.RawMessage, s Settings) (json.RawMessage, error) {
+	takes, ok := g.Untyped.(interface {
+		Configure(input json.RawMessage, context, configurable map[string]json.RawMessage) (json.RawMessage, error)
+	})
+	if !ok {
+		return input, nil
+	}
+	out, err := takes.Configure(input, s.Context, s.Configurable)
+	if err != nil {
+		return nil, invalid("%v", err)
+	}
+	return out, nil
 }
 
 // in returns the graph that runs in a namespace of the graph's threads; ok is false if no node

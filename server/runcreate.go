@@ -184,7 +184,9 @@ func (s *runSpec) read(c *call, q *runRequest, threadID string) error {
 			return nil
 		}
 		input, err := fields.read(q.Input)
-		s.Input = input
+		if err == nil {
+			s.Input, err = shown.graph.configure(input, u.Settings)
+		}
 		return err
 	}
 	var command runCommand

@@ -49,7 +49,10 @@ func (w *Workflow) compile(cfg graph.Config, m making) (*graph.Graph[record.Reco
 	if err != nil {
 		return nil, err
 	}
-	g, err := b.Compile(w.limited(cfg))
+	if cfg, err = w.described(w.limited(cfg)); err != nil {
+		return nil, err
+	}
+	g, err := b.Compile(cfg)
 	m.graphs[w] = g
 	return g, err
 }

@@ -2,11 +2,16 @@ package workflow
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/exprs"
 	"github.com/weftrun/weft/state/record"
 )
@@ -14,8 +19,9 @@ import (
 // setting is one entry of config: what a run is set to do, beside its input.
 type setting struct {
 	ref
-	typ record.Type
-	def json.RawMessage // nil when there is none
+	typ   record.Type
+	def   json.RawMessage // nil when there is none
+	about string          // its description
 }
 
 // configField is the hidden field of the state that holds the settings of the turn. They
@@ -53,7 +59,7 @@ func (s *source) setting(c *setting, m member, types map[string]record.Type) {
 			f.Type, ok = s.typ(k.value, types)
 			f.untyped = !ok
 		case "description":
-			s.string(k.value, "description")
+			c.about, _ = s.string(k.value, "description")
 		}
 	}
 	if o.get("type") == nil {
@@ -137,6 +143,82 @@ func (w *Workflow) configure(rec *record.Record, values map[string]any) {
 // resume has the same, whatever the defaults are then.
 func (w *Workflow) InputWith(values, config map[string]json.RawMessage) (record.Record, error) {
 	return w.fill(anyValues(values), anyValues(config), w.opts.now().Unix())
+}
+
+// configureInput is graph.Config.Configure: it writes the settings of a run into an input as JSON,
+// and the time at which its turn begins. Settings that the input has already stay.
+func (w *Workflow) configureInput(input json.RawMessage, context, configurable map[string]json.RawMessage) (json.RawMessage, error) {
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(input, &fields); err != nil || fields == nil || !w.timed && len(w.plan.config) == 0 {
+		return input, nil // decoding it reports what is wrong
+	}
+	if w.timed && fields[timeField] == nil {
+		fields[timeField] = strconv.AppendInt(nil, w.opts.now().Unix(), 10)
+	}
+	if len(w.plan.config) > 0 {
+		given := map[string]any{}
+		if own := fields[configField]; own != nil {
+			if err := json.Unmarshal(own, &given); err != nil {
+				return nil, fmt.Errorf("the field %s must be an object", configField)
+			}
+		} else {
+			for _, c := range w.plan.config {
+				if v, ok := configurable[c.name]; ok {
+					given[c.name] = v
+				}
+			}
+			maps.Copy(given, anyValues(context))
+		}
+		s := *w.src
+		s.problems = new(problems)
+		values := w.configured(&s, given)
+		var invalid *Error
+		if errors.As(s.err(), &invalid) {
+			return nil, &SettingsError{invalid.Problems}
+		}
+		data, err := record.Type{}.Encode(values)
+		if err != nil {
+			return nil, err
+		}
+		fields[configField] = data
+	}
+	return json.Marshal(fields)
+}
+
+// SettingsError is returned when a run is given settings that its file does not take. Its text has
+// no paths of files, since clients of a server read it.
+type SettingsError struct{ Problems []Problem }
+
+func (e *SettingsError) Error() string {
+	var all []string
+	for _, p := range e.Problems {
+		all = append(all, p.Msg)
+	}
+	return strings.Join(all, "; ")
+}
+
+// described returns cfg with the schemas of the input and of the settings.
+func (w *Workflow) described(cfg graph.Config) (graph.Config, error) {
+	var input, settings []graph.SchemaField
+	for _, f := range w.plan.named(w.plan.input) {
+		input = append(input, graph.SchemaField{Name: f.Name, Description: f.about, Required: f.required})
+	}
+	var fields []record.Field
+	for _, c := range w.plan.config {
+		fields = append(fields, record.Field{Name: c.name, Type: c.typ, Default: c.def})
+		settings = append(settings, graph.SchemaField{Name: c.name, Description: c.about, Required: c.def == nil})
+	}
+	shape, err := record.NewShape(fields...)
+	if err == nil && cfg.Schemas.Input == nil {
+		cfg.Schemas.Input, err = graph.SchemaOf(w.shape.Schema(), input...)
+	}
+	if err == nil && cfg.Schemas.Settings == nil && len(settings) > 0 {
+		cfg.Schemas.Settings, err = graph.SchemaOf(shape.Schema(), settings...)
+	}
+	if cfg.Configure == nil {
+		cfg.Configure = w.configureInput
+	}
+	return cfg, err
 }
 
 func anyValues(raw map[string]json.RawMessage) map[string]any {

@@ -3,8 +3,10 @@ package workflow_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
@@ -124,5 +126,98 @@ func TestRunTests_PassesConfig(t *testing.T) {
 	report, err := w.RunTests(context.Background(), workflow.TestOptions{})
 	if err != nil || !report.Passed() || len(report.Tests) != 2 {
 		t.Errorf("%+v, %v", report, err)
+	}
+}
+
+const served = `version: 1
+config:
+  model: {type: string, default: small, description: which model}
+  size: int
+state: {text: {type: string, required: true, description: what to say}, out: string, at: string}
+input: [text]
+nodes:
+  a: {set: {out: "${{ config.model }} ${{ config.size }}", at: "${{ run.time }}"}, next: END}
+`
+
+// configures is what a server asserts of a graph.
+type configures interface {
+	Configure(input json.RawMessage, context, configurable map[string]json.RawMessage) (json.RawMessage, error)
+}
+
+func compileServed(t *testing.T) graph.Untyped {
+	t.Helper()
+	o := options()
+	o.Now = func() time.Time { return time.Unix(1700000000, 0) }
+	w, err := workflow.Parse("secret/in.yaml", []byte(served), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := w.Compile(graph.Config{Store: new(checkpoint.Memory)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.Untyped()
+}
+
+func TestCompile_HasSchemasOfInputAndSettings(t *testing.T) {
+	s := compileServed(t).Schemas()
+	const head, tail = `{"type":"object","properties":{`, `},"$schema":"http://json-schema.org/draft-07/schema#","required":`
+	if got, want := string(s.Input), head+`"text":{"type":"string","description":"what to say","x-weft-kind":"value"}`+tail+`["text"]}`; got != want {
+		t.Errorf("the input has\n%s\nwant\n%s", got, want)
+	}
+	if got, want := string(s.Settings), head+`"model":{"type":"string","description":"which model","default":"small","x-weft-kind":"value"},"size":{"type":"integer","x-weft-kind":"value"}`+tail+`["size"]}`; got != want {
+		t.Errorf("the settings have\n%s\nwant\n%s", got, want)
+	}
+	w, err := workflow.Parse("in.yaml", []byte("version: 1\nstate: {a: int}\nnodes: {a: {set: {a: 1}, next: END}}\n"), options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := w.Compile(graph.Config{Schemas: graph.Schemas{Input: json.RawMessage("{}")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := g.Untyped().Schemas(); s.Settings != nil || string(s.Input) != "{}" {
+		t.Errorf("got %s and %s", s.Settings, s.Input)
+	}
+}
+
+// The context of a run of a server becomes the config of its turn.
+func TestConfigure_StoresSettingsWithTheInput(t *testing.T) {
+	g := compileServed(t)
+	configure := g.(configures).Configure
+	in, err := configure([]byte(`{"text":"x"}`), raw(map[string]string{"size": "3"}), raw(map[string]string{"model": `"big"`, "thread_id": `"t"`, "size": "1"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := g.Invoke(context.Background(), in, graph.RunOptions{Thread: "t"})
+	var end struct{ Out, At string }
+	if err == nil {
+		err = json.Unmarshal(out.State, &end)
+	}
+	if err != nil || end.Out != "big 3" || end.At != "2023-11-14T22:13:20Z" {
+		t.Errorf("got %s, %v", out.State, err)
+	}
+	again, err := configure(in, raw(map[string]string{"size": "9"}), nil)
+	if err != nil || string(again) != string(in) {
+		t.Errorf("an input with settings becomes %s, %v; want %s", again, err, in)
+	}
+	for _, c := range []struct{ context, want string }{
+		{`{}`, "config size is missing, and has no default; want int"},
+		{`{"size":"x","modl":1}`, `there is no setting "modl" in config; did you mean "model"?; config size: want int, got string`},
+	} {
+		var given map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(c.context), &given); err != nil {
+			t.Fatal(err)
+		}
+		_, err := configure([]byte(`{"text":"x"}`), given, nil)
+		var wrong *workflow.SettingsError
+		if !errors.As(err, &wrong) || err.Error() != c.want {
+			t.Errorf("%s: got %v, want %s", c.context, err, c.want)
+		}
+	}
+	for _, in := range []string{`[]`, `{`, `null`} {
+		if out, err := configure([]byte(in), nil, nil); err != nil || string(out) != in {
+			t.Errorf("%s becomes %s, %v", in, out, err)
+		}
 	}
 }
