@@ -134,7 +134,7 @@ var policies = []policy{
 		"state/agent", "checkpoint", "graph", "nodes/turn", "internal/cli/terminal", "internal/cli/reports",
 	}, modules: []string{"golang.org/x/term"}},
 	{name: "internal/cli/demo", imports: []string{"state", "state/message", "capabilities/model", "capabilities/tool", "checkpoint", "graph", "nodes/react"}},
-	{name: "internal/cli/author", imports: []string{"state/record", "graph", "graph/workflow", "server/studio"}},
+	{name: "internal/cli/author", imports: []string{"state/record", "graph", "graph/workflow", "internal/exprs", "server/studio"}},
 	{name: "internal/cli/serve", imports: []string{"graph", "server"}, modules: []string{"github.com/golang-jwt/jwt/v5"}},
 	{name: "internal/cli/verbs", imports: []string{
 		"state", "state/record", "state/message", "state/agent", "checkpoint", "checkpoint/blob", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",

@@ -49,6 +49,7 @@ var (
 	Datetime     = attribute("datetime")
 	Enctype      = attribute("enctype")
 	For          = attribute("for")
+	FormOf       = attribute("form") // the id of the form to which a Button belongs
 	ID           = attribute("id")
 	InputMode    = attribute("inputmode")
 	Max          = attribute("max")

@@ -30,6 +30,11 @@ func (s *Handler) addAPI() {
 	for _, path := range []string{"/inbox/events", "/live"} {
 		s.mux.HandleFunc(at(http.MethodGet, path), s.changes)
 	}
+	if s.config.Editor != nil { // these check texts and write nothing
+		s.mux.HandleFunc(at(http.MethodGet, "/workflow.schema.json"), s.api(apiWorkflowSchema))
+		s.mux.HandleFunc(at(http.MethodPost, "/workflows/check"), s.api(apiCheck))
+		s.mux.HandleFunc(at(http.MethodPost, "/complete"), s.api(apiComplete))
+	}
 	if s.config.ReadOnly {
 		return
 	}

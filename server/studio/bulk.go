@@ -39,7 +39,7 @@ func picked(id string) h.Part {
 	return h.Label(h.Class("pick"), h.Input(h.Type("checkbox"), h.Name("thread"), h.Value(id)), h.Span(h.Class("unseen"), h.Text("Select "+id)))
 }
 
-// pickAll is the head of the column of boxes. A script makes its box select all threads of the page.
+// pickAll is the head of the column of boxes. A script makes its box select all of the page.
 func pickAll() h.Part {
 	return h.Parts{h.Span(h.Class("unscripted"), h.Text("Select")),
 		h.Label(h.Class("pick", "scripted"), h.Input(h.Type("checkbox"), h.Data("all", "thread")), h.Span(h.Class("unseen"), h.Text("Select all threads of this page")))}

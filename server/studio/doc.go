@@ -22,7 +22,8 @@
 //   - /api/ has what the pages show, as JSON: /api/graphs, /api/graphs/{id} and its /picture,
 //     /api/threads and, below a thread, /tree, /commits/{n}, /diff, /timeline, /sizes, /api/inbox
 //     and /api/system. POST to a thread's /fork, /edit, /rerun and /replay, and to
-//     /api/inbox/{thread}/{question}, acts as the forms do.
+//     /api/inbox/{thread}/{question}, acts as the forms do. /api/workflow.schema.json is the schema
+//     of workflows; POST to /api/workflows/check and /api/complete checks and completes a text.
 //   - /graphs/{id}/run has a form for an input, made of the schema.
 //   - /threads/{id}/chat is the conversation of a thread at ?at=, with the messages before
 //     ?before=. /graphs/{id}/chat begins one.

@@ -2,10 +2,12 @@ package studio
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +21,11 @@ type Editor interface {
 	// Check checks a text. path names its file, which need not exist; it is "" for a text that is
 	// in no file.
 	Check(ctx context.Context, path, text string) (Checked, error)
+	// Complete returns what may be written at a place of a text, and what the word there means.
+	// Line and col count from 1, in characters.
+	Complete(path, text string, line, col int) (Completion, error)
+	// Schema returns the JSON Schema of workflows.
+	Schema() (json.RawMessage, error)
 	// Format returns a text in its canonical form. A text that is not YAML is returned as it is.
 	Format(path, text string) string
 	// Test runs the tests of a text that has no mistakes.
@@ -69,6 +76,28 @@ type Mistake struct {
 	Line, Col, Width int // from 1, in characters
 	Text, Hint       string
 	Warning          bool
+	Fix              Fix // of a file itself; Text is "" if there is none
+}
+
+// Fix is what to write in place of some characters of the line of a mistake.
+type Fix struct {
+	Col, Width int
+	Text       string
+}
+
+// Completion is what may be written in place of the word between two columns.
+type Completion struct {
+	From    int      `json:"from"`
+	To      int      `json:"to"`
+	Choices []Choice `json:"choices"`
+	About   string   `json:"about"` // what the word is, or ""
+}
+
+// Choice is a word that may be written.
+type Choice struct {
+	Text  string `json:"text"`
+	Write string `json:"write"` // with what follows it
+	About string `json:"about"`
 }
 
 // Tested is the result of a test.
@@ -190,6 +219,11 @@ func editText(r *request) (view, string, error) {
 		return view{}, "", err
 	}
 	status := 0
+	if fix := form.Get("fix"); fix != "" {
+		if p.Text, err = fixed(p.Text, fix); err != nil {
+			return view{}, "", err
+		}
+	}
 	switch form.Get("act") {
 	case "format":
 		p.Text = e.Format(p.Path, p.Text)
@@ -215,6 +249,32 @@ func editText(r *request) (view, string, error) {
 		return view{}, "", &wrongForm{v, status}
 	}
 	return v, "", err
+}
+
+// fixed returns a text with a fix, as the button for it has it: its line, column, width and text.
+func fixed(text, fix string) (string, error) {
+	var at Mistake
+	parts := strings.SplitN(fix, ":", 4)
+	wrong := &requestError{http.StatusUnprocessableEntity, fmt.Sprintf("fix must be LINE:COL:WIDTH:TEXT (got %.100q)", fix)}
+	if len(parts) < 4 {
+		return "", wrong
+	}
+	for i, n := range []*int{&at.Line, &at.Col, &at.Width} {
+		var err error
+		if *n, err = strconv.Atoi(parts[i]); err != nil || *n < 1 {
+			return "", wrong
+		}
+	}
+	lines := strings.Split(text, "\n")
+	if at.Line > len(lines) {
+		return "", wrong
+	}
+	line := []rune(lines[at.Line-1])
+	if at.Col-1+at.Width > len(line) {
+		return "", wrong
+	}
+	lines[at.Line-1] = string(line[:at.Col-1]) + parts[3] + string(line[at.Col-1+at.Width:])
+	return strings.Join(lines, "\n"), nil
 }
 
 // save writes the file, and returns the address of its page. to is "" if it was not written.

@@ -2,7 +2,10 @@ package studio_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -21,11 +24,19 @@ type shelf struct {
 
 func (s *shelf) Check(_ context.Context, _, text string) (c studio.Checked, err error) {
 	if i := strings.Index(text, "bad"); i >= 0 {
-		c.Mistakes = []studio.Mistake{{Code: "WF101", Line: 2, Col: 3, Width: 3, Text: "<bad> is wrong", Hint: "write good"}, {File: "other.yaml", Line: 1, Col: 1, Width: 1, Text: "elsewhere"}}
+		c.Mistakes = []studio.Mistake{{Code: "WF101", Line: 2, Col: 3, Width: 3, Text: "<bad> is wrong", Hint: "write good", Fix: studio.Fix{Col: 3, Width: 3, Text: "good"}}, {File: "other.yaml", Line: 1, Col: 1, Width: 1, Text: "elsewhere"}}
 		return c, nil
 	}
 	d := s.g.Draw(0)
 	return studio.Checked{Name: "review", Drawing: &d, Tests: []string{"one"}}, nil
+}
+
+func (s *shelf) Complete(_, text string, line, col int) (studio.Completion, error) {
+	return studio.Completion{From: col, To: col + len(text), Choices: []studio.Choice{{Text: "next", Write: "next: ", About: "the next node"}}, About: fmt.Sprint("line ", line)}, nil
+}
+
+func (s *shelf) Schema() (json.RawMessage, error) {
+	return json.RawMessage(`{"title":"Weft workflow"}`), nil
 }
 
 func (s *shelf) Format(_, text string) string { return strings.TrimSpace(text) + "\n" }
@@ -119,6 +130,40 @@ func TestEditor_ChecksTestsFormatsAndSaves(t *testing.T) {
 	if w := post(h, path, "same-origin", send("force", "bad", s.file.Tag)); w.Code != 303 || s.file.Text != "bad" {
 		t.Errorf("got %d, and the file has %q", w.Code, s.file.Text)
 	}
+}
+
+func TestEditor_Fixes(t *testing.T) {
+	h, _ := newEditor(t, func(*studio.Config, *shelf) {})
+	send := func(text, fix string) *httptest.ResponseRecorder {
+		return post(h, "/studio/editor", "same-origin", url.Values{"text": {text}, "fix": {fix}})
+	}
+	holds(t, send("a\n  bad: é\n", "1:1:1:b"), 200, `<button form="edit" class="fix" name="fix" value="2:3:3:good">Write good</button>`)
+	holds(t, send("a\n  bad: é\n", "2:3:3:good"), 200, ">a\n  good: é\n</textarea>", "No mistakes")
+	holds(t, send("a\n  é: bad\n", "2:6:3:x:y"), 200, ">a\n  é: x:y\n</textarea>")
+	for _, fix := range []string{"2:3:3", "3:3:3:x", "0:1:1:x", "2:3:99:x", "2:x:1:x", "2:-1:3:x", "9223372036854775807:1:1:x"} {
+		holds(t, send("a\n  bad\n", fix), 422, "LINE:COL:WIDTH:TEXT")
+	}
+}
+
+func TestAPI_ChecksAndCompletesTexts(t *testing.T) {
+	h, _ := newEditor(t, func(c *studio.Config, _ *shelf) { c.ReadOnly = true })
+	send := func(path, site, body string) *httptest.ResponseRecorder {
+		r, w := httptest.NewRequest(http.MethodPost, "/studio/api"+path, strings.NewReader(body)), httptest.NewRecorder()
+		r.Header.Set("Sec-Fetch-Site", site)
+		h.ServeHTTP(w, r)
+		return w
+	}
+	holds(t, send("/workflows/check", "same-origin", `{"yaml":"bad"}`), 200,
+		`{"mistakes":[{"code":"WF101","line":2,"col":3,"endLine":2,"endCol":6,"message":"\u003cbad\u003e is wrong","hint":"write good","fix":{"col":3,"endCol":6,"text":"good"}},{"code":"","file":"other.yaml",`)
+	holds(t, send("/workflows/check", "same-origin", `{"yaml":"x"}`), 200, `"name":"review","mistakes":[],"tests":["one"],"drawing":{`)
+	holds(t, send("/complete", "same-origin", `{"yaml":"xy","line":4,"col":2}`), 200, `{"from":2,"to":4,"choices":[{"text":"next","write":"next: ","about":"the next node"}],"about":"line 4"}`)
+	holds(t, get(t, h, "/studio/api/workflow.schema.json"), 200, `{"title":"Weft workflow"}`)
+	holds(t, send("/complete", "cross-site", `{"yaml":"xy"}`), 403)
+	holds(t, send("/complete", "same-origin", `{`), 400)
+	holds(t, send("/complete", "same-origin", `{"yaml":"`+strings.Repeat("x", 1<<20+1)+`"}`), 413)
+	h, _ = newEditor(t, func(c *studio.Config, _ *shelf) { c.Open = nil })
+	holds(t, send("/complete", "same-origin", `{"yaml":"xy"}`), 403)
+	holds(t, get(t, h, "/studio/api/workflow.schema.json"), 403)
 }
 
 func TestEditor_WritesNothingReadOnly(t *testing.T) {

@@ -49,9 +49,10 @@ func (p *editorPage) form(r *request) h.Part {
 		name = h.Div(h.Class("fields"), h.Label(h.Text("File "), h.Input(h.Name("path"), h.Value(p.Path), h.Placeholder("hello.yaml"), h.Autocomplete("off"))))
 	}
 	saves := p.keeps && r.write
-	return h.Form(h.Method("post"), h.Action(r.base+"/editor"), h.Class("edit"), name, h.Input(h.Type("hidden"), h.Name("tag"), h.Value(p.Tag)),
+	return h.Form(h.ID("edit"), h.Method("post"), h.Action(r.base+"/editor"), h.Class("edit"), name, h.Input(h.Type("hidden"), h.Name("tag"), h.Value(p.Tag)),
 		h.Label(h.For("text"), h.Text("Workflow")),
 		h.Div(h.Class("code"), h.Textarea(h.ID("text"), h.Name("text"), h.Rows("30"), h.Spellcheck("false"), h.Autocomplete("off"), h.Wrap("off"), h.Text(p.Text))),
+		h.P(h.ID("word"), h.Class("hint"), h.Hidden(true)),
 		h.P(h.Class("buttons"), h.If(saves, act("main", "save", "Save")), act("", "check", "Check"), act("", "test", "Run its tests"), act("", "format", "Format"),
 			h.If(saves && (p.note != ""), act("danger", "force", "Save all the same"))),
 		h.If(!p.keeps, muted("The text is checked, and not stored.")),
@@ -117,6 +118,7 @@ func (m Mistake) item() h.Part {
 		kind = "warning"
 	}
 	return h.Li(place, h.Text(" "), h.B(h.Text(kind)), h.Text(" "+m.Text),
+		h.If(m.Fix.Text != "", h.Text(" "), h.Button(h.FormOf("edit"), h.Class("fix"), h.Name("fix"), h.Value(fmt.Sprintf("%d:%d:%d:%s", m.Line, m.Fix.Col, m.Fix.Width, m.Fix.Text)), h.Text("Write "+m.Fix.Text))),
 		h.If(m.Hint != "", h.Small(h.Class("hint"), h.Text(m.Hint))), h.If(m.Code != "", h.Small(h.Class("hint"), copied("weft explain "+m.Code))))
 }
 

@@ -205,13 +205,18 @@ func write(root *os.Root, name, text string, mode fs.FileMode) error {
 	return errors.Join(err, out.Close())
 }
 
+// shown returns the name of a file in mistakes.
+func (f *Folder) shown(name string) string {
+	if f.Keeps() && f.check(name) == nil {
+		return name
+	}
+	return "workflow.yaml"
+}
+
 // parse reads a text as the workflow with a path. done must be called afterwards.
 func (f *Folder) parse(name, text string) (w *workflow.Workflow, shown string, done func(), err error) {
 	done = func() {}
-	shown = "workflow.yaml"
-	if f.Keeps() && f.check(name) == nil {
-		shown = name
-	}
+	shown = f.shown(name)
 	file := filepath.Join(f.Path, filepath.FromSlash(shown))
 	if !f.Keeps() { // an empty folder, since a text must not name files of this machine
 		empty, err := os.MkdirTemp("", "weft-editor-")
@@ -254,7 +259,7 @@ func (f *Folder) Check(_ context.Context, name, text string) (c studio.Checked, 
 // mistakesOf returns problems as the studio shows them. Those of the file itself have no name.
 func mistakesOf(problems []workflow.Problem, file string) (all []studio.Mistake) {
 	for _, p := range problems {
-		m := studio.Mistake{Code: string(p.Code), Line: max(p.Line, 1), Col: max(p.Col, 1), Width: max(p.Width, 1), Text: p.Msg, Hint: p.Hint, Warning: p.Warning}
+		m := studio.Mistake{Code: string(p.Code), Line: max(p.Line, 1), Col: max(p.Col, 1), Width: max(p.Width, 1), Text: p.Msg, Hint: p.Hint, Warning: p.Warning, Fix: studio.Fix(p.Fix)}
 		if path.Clean(p.File) != path.Clean(file) {
 			m.File = path.Base(p.File)
 		}

@@ -10,8 +10,9 @@
 //	fork, edit and go on; the branches                   TestFork_EditAndGoOn
 //	replay with changed code                             TestReplay_ShowsWhereChangedCodeGoesAnotherWay, TestReplay_ShowsNoDifference
 //	retries and wide rows                                TestDemo_RunsAsksAndEnds, TestFanOut_IsOneStripThatUnfolds
-//	the form of an input and its JSON agree              TestForm_ReportsMistakes
+//	the form of an input and its JSON agree              TestForm_ReportsMistakes, TestForm_HasTheConfigOfAWorkflow
 //	the editor marks mistakes where they are, and saves  TestEditor_ShowsEachCodeAtItsPlace, TestEditor_ShowsMistakesAndSaves
+//	the editor offers words, and fixes                   TestEditor_OffersWords
 //	the chat loses no word, branches and stops           TestChat_LosesNoWord, TestChat_AnswersWithTools, TestChat_StopsAtOnce
 //	10,000 threads, 10,000 steps and 500 nodes           TestPages_HaveBounds
 //	speeds                                               BenchmarkGoals, BenchmarkChat

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 const flow = `version: 1
@@ -253,4 +254,50 @@ func TestEditor_ReadOnly(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(s.dir, "hello.yaml")); err != nil || string(text) != flow {
 		t.Errorf("the file has %s, %v", text, err)
 	}
+}
+
+// cursor puts the cursor behind the first place of a text.
+func (b *tab) cursor(after string) {
+	b.Helper()
+	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{const t = document.querySelector('#text'); t.focus(); const n = t.value.indexOf(%[1]q) + %[1]q.length; t.setSelectionRange(n, n)}`, after)))
+}
+
+func TestEditor_OffersWords(t *testing.T) {
+	t.Parallel()
+	b := edits(t).open(t, "/studio/editor/hello.yaml")
+	const list, text = `document.querySelector('#choices')`, `document.querySelector('#text')`
+	offers := func(want string) {
+		t.Helper()
+		b.until(fmt.Sprintf(`!%[1]s.hidden && [...%[1]s.querySelectorAll('b')].map((e) => e.textContent).join(' ') === %[2]q`, list, want))
+	}
+	b.types(strings.Replace(flow, "    next: END", "    next: ", 1))
+	b.cursor("    next: ")
+	b.do(chromedp.KeyEvent("g"))
+	offers("greet")
+	b.do(chromedp.KeyEvent("\r"))
+	b.until(text + `.value.includes("    next: greet\n") && ` + list + `.hidden`)
+	b.cursor("    set: ")
+	b.do(chromedp.KeyEvent(" ", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+	b.until(list + `.hidden`) // a mapping is there
+	b.cursor("${{ state.")
+	b.do(chromedp.KeyEvent(" ", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+	offers("greeting name")
+	b.until(text + `.getAttribute('aria-activedescendant') === 'choice-0'`)
+	b.do(chromedp.KeyEvent(kb.ArrowDown))
+	b.until(list + `.querySelector('[aria-selected=true] b').textContent === 'name'`)
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.until(list + `.hidden && ` + text + `.value.includes('state.name')`)
+	b.cursor("    ne")
+	b.until(`document.querySelector('#word').textContent.startsWith('next: the next node')`)
+
+	b.types(strings.Replace(flow, "    next:", "    nxt:", 1))
+	b.press("Write next")
+	b.until(text + `.value === ` + quote(flow))
+	b.sees("No mistakes")
+}
+
+// quote returns a text as a literal of JavaScript.
+func quote(text string) string {
+	data, _ := json.Marshal(text) // of a string
+	return string(data)
 }

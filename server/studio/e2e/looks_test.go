@@ -73,5 +73,14 @@ func TestChatAndEditor_AreAccessible(t *testing.T) {
 		b.sees("has no tests, or has mistakes")
 		b.until(`document.querySelector('.gutter .bad')`)
 	})
+	l.check(t, "editor-choices", "/studio/editor/hello.yaml", "Workflow", func(b *tab) {
+		b.types(strings.Replace(flow, "next: END", "nxt: END", 1))
+		b.sees("Write next")
+		b.cursor("    set: {greeting: \"Hello ${{ ")
+		b.do(chromedp.KeyEvent(" ", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+		b.until(`!document.querySelector('#choices').hidden`)
+	})
 	l.check(t, "editor-files", "/studio/editor", "hello.yaml", nil)
+	l = served(t, map[string]string{"configured.yaml": configured}).looks(t, axe)
+	l.check(t, "run-settings", "/studio/graphs/configured/run", "which model is asked", nil)
 }

@@ -44,3 +44,52 @@ func TestForm_ReportsMistakes(t *testing.T) {
 	b.press("Start the run")
 	b.sees("Send this report?")
 }
+
+// configured says what it is set to.
+const configured = `version: 1
+name: configured
+config:
+  model: {type: string, default: small, description: which model is asked}
+  size: int
+state: {text: {type: string, required: true, description: what to say}, out: string}
+input: [text]
+nodes:
+  say: {set: {out: "${{ config.model }} ${{ config.size }} ${{ state.text }}"}, next: END}
+`
+
+func TestForm_HasTheConfigOfAWorkflow(t *testing.T) {
+	t.Parallel()
+	s := served(t, map[string]string{"configured.yaml": configured})
+	b := s.open(t, "/studio/graphs/configured/run")
+	b.until(`customElements.get('weft-form')`)
+	names := eval[[]string](b, `[...document.querySelectorAll('main form [name]')].filter((e) => e.name.includes(':')).map((e) => e.name)`)
+	if got := strings.Join(names, " "); got != "in:text set:model set:size" {
+		t.Errorf("the form has the fields %q", got)
+	}
+	b.do(chromedp.SendKeys(`//textarea[@name="in:text"]`, "hello"), chromedp.SendKeys(`//input[@name="set:size"]`, "big"))
+	b.sees("this must be a number")
+	b.shot("run-settings")
+	b.do(chromedp.Evaluate[chromedp.Void](`{const size = document.querySelector('[name="set:size"]'); size.value = '3'; size.dispatchEvent(new Event('input', {bubbles: true}))}`))
+	b.until(`!document.querySelector('.mistake')`) // what moves the button
+	b.press("Start the run")
+	b.until(`document.querySelector('#summary .status-idle')`)
+	b.sees("small 3 hello")
+
+	var schemas struct {
+		Context struct {
+			Properties map[string]struct{ Description string }
+			Required   []string
+		} `json:"context_schema"`
+	}
+	s.call(t, "GET", "/assistants/configured/schemas", "", &schemas)
+	if got := schemas.Context; got.Properties["model"].Description != "which model is asked" || strings.Join(got.Required, " ") != "size" {
+		t.Errorf("the context schema of the assistant is %+v", got)
+	}
+
+	// Without the fields, as JSON, a setting is missing.
+	b.do(chromedp.Navigate(s.url + "/studio/graphs/configured/run"))
+	b.allow("422")
+	b.do(chromedp.SetValue(`//textarea[@name="raw"]`, `{"text":"hello"}`))
+	b.press("Start with this JSON")
+	b.sees("config size is missing, and has no default; want int")
+}

@@ -1,6 +1,8 @@
 // <weft-editor data-path data-tag data-action>: the text of a workflow, coloured, with its mistakes
 // at their places, and its picture beside it. The server checks the text and renders what it found.
 
+import { Choices } from './choices.js'
+
 /** How long, in ms, the text must stay as it is until it is checked. */
 const quiet = 120
 
@@ -23,12 +25,15 @@ class Editor extends HTMLElement {
     code.prepend(this.gutter, this.under)
     /** @type {string[]} the lines as they are coloured */
     this.lines = []
+    this.choices = new Choices(text, code, { api: this.dataset.action?.replace(/\/editor$/, '/api/complete') ?? '', path: this.dataset.path ?? '', word: /** @type {HTMLElement} */ (this.querySelector('#word')) })
     text.addEventListener('input', () => this.changed())
     text.addEventListener('scroll', () => this.scrolled())
     text.addEventListener('keydown', (e) => this.key(e))
     document.addEventListener('selectionchange', () => { if (document.activeElement === text) this.here() })
     form.addEventListener('submit', () => { this.leaving = true })
     this.addEventListener('click', (e) => {
+      const fix = /** @type {HTMLButtonElement | null} */ (/** @type {Element} */ (e.target).closest('button.fix'))
+      if (fix) { e.preventDefault(); this.fix(fix.value) }
       const place = /** @type {Element} */ (e.target).closest('a[data-line]')
       const node = /** @type {Element} */ (e.target).closest('.node')
       if (place) {
@@ -155,11 +160,20 @@ class Editor extends HTMLElement {
     }
   }
 
+  /** Writes what a mistake has in place of a word: "line:column:width:text". */
+  fix(value) {
+    const [, line, col, width, text] = /^(\d+):(\d+):(\d+):(.*)$/s.exec(value) ?? []
+    const [from, to] = [Number(col), Number(col) + Number(width)].map((at) => offset(this.text.value.split('\n'), Number(line), at))
+    this.text.setRangeText(text, from, to, 'end')
+    this.changed()
+    this.text.focus()
+  }
+
   /** Moves the cursor to a place. */
   go(line, col) {
     const lines = this.text.value.split('\n')
     line = Math.min(Math.max(line, 1), lines.length)
-    const start = lines.slice(0, line - 1).reduce((n, l) => n + l.length + 1, 0) + [...lines[line - 1]].slice(0, col - 1).join('').length
+    const start = offset(lines, line, col)
     this.text.focus()
     this.text.setSelectionRange(start, start)
     const height = this.text.scrollHeight / lines.length
@@ -199,6 +213,7 @@ class Editor extends HTMLElement {
 
   /** @param {KeyboardEvent} e */
   key(e) {
+    if (this.choices.key(e)) return
     if ((e.ctrlKey || e.metaKey) && e.key === 's') {
       e.preventDefault()
       const save = /** @type {HTMLButtonElement | null} */ (this.form.querySelector('button[value=save]'))
@@ -213,6 +228,11 @@ class Editor extends HTMLElement {
       this.changed()
     }
   }
+}
+
+/** The place of a line and a column, which counts characters. */
+function offset(lines, line, col) {
+  return lines.slice(0, line - 1).reduce((n, l) => n + l.length + 1, 0) + [...lines[line - 1]].slice(0, col - 1).join('').length
 }
 
 /** @type {[string, RegExp][]} what is coloured in a line, and how it begins */
