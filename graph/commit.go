@@ -130,7 +130,7 @@ func (c committed) Restate() error {
 // commit passes the result of a step to the journal.
 func (c *committer) commit(source checkpoint.Source) error {
 	r := c.run
-	r.invalid = 0
+	r.invalid, r.failedBefore = 0, nil
 	if c.journal == nil {
 		return c.fits()
 	}

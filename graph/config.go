@@ -88,9 +88,16 @@ type Config struct {
 	Observer Observer
 
 	// Timers keeps when threads go on by themselves: when questions expire, when people are
-	// reminded, and when a [Sleep] ends. Then package wake resumes the thread. nil means that
-	// threads wait until a caller resumes them.
+	// reminded, when a [Sleep] ends, and when a failed run is tried again. Then package wake
+	// resumes the thread. nil means that threads wait until a caller resumes them.
 	Timers Timers
+	// RunRetry is how often, and how soon, package wake tries a run again that has ended with the
+	// failure of a node, after the retries of that node. Attempts counts the runs that failed at
+	// the same step, of any caller: a step that is committed begins a new count. It needs Timers
+	// and a Store. A run that was cancelled, or has come to a limit of the Config, is not tried
+	// again. In a subgraph, the RunRetry of the graph at the root holds. An engine that drives the
+	// graph has retries of its own.
+	RunRetry Retry
 
 	// Schemas are the JSON Schemas that [Untyped].Schemas returns in place of those that it makes
 	// of the state.
@@ -167,6 +174,9 @@ func (c Config) check() error {
 	if c.MaxSteps < 0 || c.MaxTasks < 0 || c.MaxState < 0 || c.Concurrency < 0 || c.Timeout < 0 || c.Grace < 0 {
 		return fmt.Errorf("a limit is negative: %d steps, %d tasks, %d bytes, %d at once, %v, grace %v",
 			c.MaxSteps, c.MaxTasks, c.MaxState, c.Concurrency, c.Timeout, c.Grace)
+	}
+	if err := c.RunRetry.Check(); err != nil {
+		return fmt.Errorf("RunRetry: %w", err)
 	}
 	if c.Nested < PerCall || c.Nested > Stateless {
 		return fmt.Errorf("%d is no Lifetime", c.Nested)

@@ -98,7 +98,7 @@ func (c taskCall) runTask() error {
 		stored := sortPending(c.journal.Chain.Pending)
 		entries[0].Keep = stored.byTask[t.id()][slotLast] == nil // the first to store an end wins
 	}
-	if err := c.setTimer(c.tasks); err != nil {
+	if err := c.setTimer(c.tasks, time.Time{}); err != nil {
 		return c.stale(err)
 	}
 	if err := c.journal.Put(entries); err != nil {

@@ -88,7 +88,7 @@ func (ed *editor) foldEdits(whole bool) error {
 // notes returns the entries that belong to no task of the step.
 func notes(pending []checkpoint.Entry) (rest []checkpoint.Entry) {
 	for _, e := range pending {
-		if e.Task == "" && e.Slot != slotPaused && e.Slot != slotInvalid {
+		if e.Task == "" && e.Slot != slotPaused && e.Slot != slotInvalid && e.Slot != slotRerun {
 			rest = append(rest, e)
 		}
 	}

@@ -34,6 +34,7 @@ type CommitInfo struct {
 	Interrupts []Interrupt       `json:"interrupts,omitempty"`
 	Answered   []string          `json:"answered,omitempty"` // the ids of the turn's questions that have an answer
 	Failures   []Failure         `json:"failures,omitempty"`
+	RetryAt    time.Time         `json:"retry_at,omitzero"`  // when a Failed run is tried again; see Config.RunRetry
 	Finished   []FinishedTask    `json:"finished,omitempty"` // the due tasks that have finished beside others that have not
 	Input      string            `json:"input,omitempty"`    // hash of the turn's input; see InputHash
 	Metadata   map[string]string `json:"metadata,omitempty"`
@@ -218,8 +219,15 @@ func commitInfoOf(snap checkpoint.Snapshot) (CommitInfo, error) {
 		}
 	}
 	p.Failures, err = failures(rec, beside)
-	if p.Status == Pending && slices.ContainsFunc(p.Failures, func(f Failure) bool { return !f.Cancelled }) {
+	if err != nil || !slices.ContainsFunc(p.Failures, func(f Failure) bool { return !f.Cancelled }) {
+		return p, err
+	}
+	if p.Status == Pending {
 		p.Status = Failed
+	}
+	next, err := beside.rerun()
+	if next != nil {
+		p.RetryAt = next.At
 	}
 	return p, err
 }

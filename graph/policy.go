@@ -55,7 +55,7 @@ type Retry struct {
 	Attempts int
 	// Initial is the wait after the first failure; 0 means 500 ms, and NoWait that all
 	// attempts follow at once. Each further wait is Multiplier times longer (0 means 2), up to Max
-	// (0 means 2 min).
+	// (0 means 2 min, or Initial where that is longer).
 	Initial    time.Duration
 	Max        time.Duration
 	Multiplier float64
@@ -205,7 +205,7 @@ func (r *Retry) wait(n int, random func() float64) time.Duration {
 		factor = 2
 	}
 	if limit == 0 {
-		limit = 2 * time.Minute
+		limit = max(2*time.Minute, d)
 	}
 	f := float64(d)
 	for range n - 1 {

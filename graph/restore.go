@@ -77,6 +77,9 @@ func (s *restorer) read() (err error) {
 	if s.invalid, err = s.pending.dropInvalid(); err != nil {
 		return err
 	}
+	if s.failedBefore, err = s.pending.rerun(); err != nil {
+		return err
+	}
 	s.questions.add(s.pending.given)
 	return nil
 }
@@ -159,6 +162,6 @@ func (s *restorer) fork() error {
 			return err
 		}
 	}
-	s.invalid, s.next.source, s.next.ran = 0, checkpoint.Fork, nil
+	s.invalid, s.failedBefore, s.next.source, s.next.ran = 0, nil, checkpoint.Fork, nil
 	return s.journal.CommitNow(past...)
 }

@@ -41,17 +41,18 @@ type run struct {
 
 // progress is how far a run has come in its thread.
 type progress struct {
-	origin     string // the id of the call that began the thread
-	branch     uint64 // the commit that began the branch
-	turn, step int    // step is the current step, or the last one between two steps
-	done       int    // the last step that ended
-	invalid    int    // how often the results of the restored step could not be folded
-	steps      int    // supersteps of this call
-	front      step.Frontier
-	inputHash  string            // of the turn's input
-	taken      uint64            // the newest queued input that has begun a turn
-	labels     map[string]string // the metadata of the commit with which the run went on
-	pin        string            // the program to which the thread is pinned
+	origin       string // the id of the call that began the thread
+	branch       uint64 // the commit that began the branch
+	turn, step   int    // step is the current step, or the last one between two steps
+	done         int    // the last step that ended
+	invalid      int    // how often the results of the restored step could not be folded
+	failedBefore *rerun // how often runs of the restored step have failed
+	steps        int    // supersteps of this call
+	front        step.Frontier
+	inputHash    string            // of the turn's input
+	taken        uint64            // the newest queued input that has begun a turn
+	labels       map[string]string // the metadata of the commit with which the run went on
+	pin          string            // the program to which the thread is pinned
 }
 
 // goal is what a run does after its request was served.

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// setTimer stores when the first of the questions that these tasks ask needs attention. It runs
-// before the questions are stored: a timer without its question is harmless, a question without
-// its timer would wait for ever. A subgraph leaves it to the run around it.
-func (r *run) setTimer(tasks []*task) error {
+// setTimer stores when the first of the questions that these tasks ask needs attention, or a time
+// before that; the zero time means none. It runs before the questions are stored: a timer without
+// its question is harmless, a question without its timer would wait for ever. A subgraph leaves it
+// to the run around it.
+func (r *run) setTimer(tasks []*task, at time.Time) error {
 	if r.cfg.Timers == nil || r.inside != nil {
 		return nil
 	}
-	var at time.Time
 	now := r.cfg.Now().UTC()
 	for _, t := range tasks {
 		for _, in := range t.open {

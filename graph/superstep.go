@@ -270,9 +270,12 @@ func (s *superstep) storeUnfinished() error {
 	}
 	if len(entries) > 0 {
 		entries = append(entries, s.run.carrierEntries()...)
-		err := s.run.setTimer(s.tasks)
+		again, note, err := s.run.nextRerun()
 		if err == nil {
-			err = s.run.journal.Put(entries)
+			err = s.run.setTimer(s.tasks, again)
+		}
+		if err == nil {
+			err = s.run.journal.Put(append(entries, note...))
 		}
 		errs = append(errs, err)
 	}

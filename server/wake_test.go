@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -65,4 +66,39 @@ func TestWork_WakesThreadsThatNoRunHasMade(t *testing.T) {
 			t.Errorf("the state is %s, %v", got, err)
 		}
 	}, withSleeper(t), func(c *server.Config) { sleeper = c.Graphs["sleeps"] })
+}
+
+// withFlaky adds a graph whose first two runs fail to a server.
+func withFlaky(t testing.TB) func(*server.Config) {
+	return func(c *server.Config) {
+		c.Documents = new(document.Map)
+		b, runs := graph.New[nap]("flaky"), 0
+		b.Node("a", graph.Func(func(_ context.Context, s *nap) error {
+			if runs++; runs < 3 {
+				return errors.New("no network")
+			}
+			s.Log.Append("worked")
+			return nil
+		}))
+		b.Edge(graph.Start, "a")
+		b.Edge("a", graph.End)
+		g, err := b.Compile(graph.Config{Store: c.Store, Timers: wake.Over(c.Documents), RunRetry: graph.Retry{Attempts: 3, Initial: time.Hour}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Graphs["flaky"] = g.Untyped()
+	}
+}
+
+func TestWork_TriesFailedRunsAgain(t *testing.T) {
+	inChains(t, func(t *testing.T, c *client, _ chan struct{}) {
+		c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"flaky","input":{}}`, status: 200, want: "__error__.message=no network"})
+		time.Sleep(59 * time.Minute)
+		c.do(step{request: "GET /threads/{t}/runs", status: 200, want: "#=1"})
+		time.Sleep(time.Minute + 3*time.Second)
+		c.do(step{request: "GET /threads/{t}", status: 200, want: "status=error"})
+		time.Sleep(time.Hour + 3*time.Second)
+		c.do(step{request: "GET /threads/{t}", status: 200, want: "status=idle\nvalues.log=[\"worked\"]"})
+		c.do(step{request: "GET /threads/{t}/runs", status: 200, want: "#=3\n#.status=[\"success\",\"error\",\"error\"]"})
+	}, withFlaky(t))
 }

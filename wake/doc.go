@@ -1,5 +1,6 @@
-// Package wake resumes threads when their time has come. A node may sleep for days, and a question
-// may expire or remind the people who should answer it. No process has to wait for that.
+// Package wake resumes threads when their time has come. A node may sleep for days, a question may
+// expire or remind the people who should answer it, and a failed run may be tried again later. No
+// process has to wait for that.
 //
 //	timers, err := wake.Open(store)
 //	g, err := builder.Compile(graph.Config{Store: store, Timers: timers})
@@ -23,6 +24,6 @@
 //  4. Times are those of the wall clock. If it jumps forward, what has become due is done at once;
 //     if it jumps back, nothing is done twice. Reminders that were missed while no waker ran become
 //     one.
-//  5. What fails is tried again later, after 1 second to 5 minutes, and keeps no other thread
-//     waiting.
+//  5. What fails before a run has begun is tried again later, after 1 second to 5 minutes, and
+//     keeps no other thread waiting. Config.RunRetry of a graph is when a run that failed is.
 package wake

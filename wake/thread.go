@@ -43,8 +43,9 @@ func backoff(failures int) time.Duration {
 	return min(time.Second<<min(failures, 16), 5*time.Minute)
 }
 
-// attend looks at a thread. If questions have expired, or a waker has died while it resumed the
-// thread, it resumes the thread. Otherwise it sends the notices that are due. It updates s.
+// attend looks at a thread. If questions have expired, a failed run is to be tried again, or a
+// waker has died while it resumed the thread, it resumes the thread. Otherwise it sends the notices
+// that are due. It updates s.
 func (w *waker) attend(ctx context.Context, s *stored, now time.Time) error {
 	due, err := w.settle(ctx, *s, now)
 	if err != nil || !due {
@@ -60,7 +61,7 @@ func (w *waker) attend(ctx context.Context, s *stored, now time.Time) error {
 	}
 	s.Begun = false
 	if err != nil {
-		if still, checkErr := w.overdue(ctx, *s, now); checkErr != nil || len(still) > 0 {
+		if still, checkErr := w.overdue(ctx, *s, now); checkErr != nil || still {
 			return err
 		}
 		// The thread went on, and its run failed. That is the result of the run.
@@ -81,19 +82,20 @@ func (w *waker) attend(ctx context.Context, s *stored, now time.Time) error {
 	return err
 }
 
-// overdue returns the questions of the thread that have expired.
-func (w *waker) overdue(ctx context.Context, s stored, now time.Time) ([]graph.Interrupt, error) {
+// overdue reports whether the thread still has what was due.
+func (w *waker) overdue(ctx context.Context, s stored, now time.Time) (bool, error) {
 	info, err := graph.Inspect(ctx, w.config.Store, checkpoint.Key{Thread: s.Thread})
 	if errors.Is(err, graph.ErrUnknownThread) {
-		return nil, nil
+		return false, nil
 	}
-	return expired(info.Interrupts, now), err
+	return goesOn(info, now), err
 }
 
-func expired(open []graph.Interrupt, now time.Time) []graph.Interrupt {
-	return slices.DeleteFunc(slices.Clone(open), func(in graph.Interrupt) bool {
-		return in.Expires.IsZero() || now.Before(in.Expires)
-	})
+// goesOn reports whether a thread is to be resumed: a question has expired, or a failed run is to
+// be tried again.
+func goesOn(info graph.CommitInfo, now time.Time) bool {
+	past := func(at time.Time) bool { return !at.IsZero() && !now.Before(at) }
+	return past(info.RetryAt) || slices.ContainsFunc(info.Interrupts, func(in graph.Interrupt) bool { return past(in.Expires) })
 }
 
 // settle reports whether the thread is to be resumed. If not, it sends the notices that are due and
@@ -113,10 +115,10 @@ func (w *waker) settle(ctx context.Context, s stored, now time.Time) (due bool, 
 	if err != nil {
 		return false, err
 	}
-	if len(expired(info.Interrupts, now)) > 0 || s.Begun && info.Status == graph.Pending {
+	if goesOn(info, now) || s.Begun && info.Status == graph.Pending {
 		return true, nil
 	}
-	var next time.Time
+	next := info.RetryAt
 	for _, in := range info.Interrupts {
 		if err := w.notify(ctx, s, in, now); err != nil {
 			return false, fmt.Errorf("the notice of question %s: %w", in.ID, err)

@@ -56,23 +56,54 @@ type fixture struct {
 }
 
 func newFixture(t *testing.T, node func(context.Context, *log) error) *fixture {
+	return newFixtureOf(t, node, graph.Retry{})
+}
+
+func newFixtureOf(t *testing.T, node func(context.Context, *log) error, again graph.Retry) *fixture {
 	f := &fixture{t: t, clock: &clock{now: noon}, store: new(checkpoint.Memory), docs: new(document.Map)}
-	timers := wake.Over(f.docs)
-	b := graph.New[log]("waits")
-	b.Node("a", graph.Func(node))
-	b.Edge(graph.Start, "a")
-	b.Edge("a", graph.End)
-	g, err := b.Compile(graph.Config{Store: f.store, Timers: timers, Now: f.clock.read})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.graph = g
-	f.config = wake.Config{Store: f.store, Timers: timers, Resume: wake.Graphs(g.Untyped()), Now: f.clock.read, Log: slog.New(slog.DiscardHandler)}
+	f.config = wake.Config{Store: f.store, Timers: wake.Over(f.docs), Now: f.clock.read, Log: slog.New(slog.DiscardHandler)}
+	f.compile(oneNode(node), again)
 	f.config.Notify = func(_ context.Context, n wake.Notice) error {
 		f.notices = append(f.notices, fmt.Sprintf("%s %s of %s at %v", n.Kind, n.To, n.Thread, n.At.Sub(noon)))
 		return nil
 	}
 	return f
+}
+
+// oneNode is a graph of one node.
+func oneNode(node func(context.Context, *log) error) *graph.Builder[log] {
+	b := graph.New[log]("waits")
+	b.Node("a", graph.Func(node))
+	b.Edge(graph.Start, "a")
+	b.Edge("a", graph.End)
+	return b
+}
+
+// compile makes the graph that of the fixture.
+func (f *fixture) compile(b *graph.Builder[log], again graph.Retry) {
+	g, err := b.Compile(graph.Config{Store: f.store, Timers: f.config.Timers, Now: f.config.Now, RunRetry: again})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.graph, f.config.Resume = g, wake.Graphs(g.Untyped())
+}
+
+// fails runs a turn of a thread, which fails.
+func (f *fixture) fails(thread string) {
+	f.t.Helper()
+	if _, err := f.graph.Invoke(f.t.Context(), log{}, graph.RunOptions{Thread: thread}); err == nil {
+		f.t.Fatal("the turn did not fail")
+	}
+}
+
+// onceFails does what is due some time after noon, of which runs fail if any are resumed.
+func (f *fixture) onceFails(after time.Duration, want wake.Report) {
+	f.t.Helper()
+	f.clock.set(after)
+	got, err := wake.Once(f.t.Context(), f.config)
+	if got != want || (err == nil) != (want.Resumed == 0) {
+		f.t.Errorf("after %v: got %+v, %v; want %+v", after, got, err, want)
+	}
 }
 
 // begin runs a turn of a thread, which pauses.
@@ -161,6 +192,88 @@ func TestOnce_ExpiresAQuestionWithItsDefault(t *testing.T) {
 	f.begin("t1")
 	f.once(time.Hour, wake.Report{Resumed: 1})
 	if got := f.log("t1"); got != "no done" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// failsUntil returns a node that fails until the variable is true.
+func failsUntil(works *bool) func(context.Context, *log) error {
+	return func(_ context.Context, s *log) error {
+		if !*works {
+			return errors.New("no network")
+		}
+		s.Log.Append("worked")
+		return nil
+	}
+}
+
+func TestOnce_TriesAFailedRunAgain(t *testing.T) {
+	works := false
+	f := newFixtureOf(t, failsUntil(&works), graph.Retry{Attempts: 4, Initial: time.Hour, Max: 24 * time.Hour})
+	f.fails("t1")
+	if got, want := f.timers(), "t1 1h0m0s"; got != want {
+		t.Errorf("timers: got %q, want %q", got, want)
+	}
+	f.once(59*time.Minute, wake.Report{})
+	f.onceFails(time.Hour, wake.Report{Resumed: 1})
+	if got, want := f.timers(), "t1 3h0m0s"; got != want { // it waits an hour, and then twice as long
+		t.Errorf("timers: got %q, want %q", got, want)
+	}
+	f.onceFails(time.Hour, wake.Report{}) // nothing is due
+	f.once(-24*time.Hour, wake.Report{})  // the clock jumps back
+	works = true
+	f.once(72*time.Hour, wake.Report{Resumed: 1})
+	if got := f.log("t1"); got != "worked done" || f.timers() != "" {
+		t.Errorf("got %q and the timers %q", got, f.timers())
+	}
+}
+
+func TestOnce_GivesAFailedRunUp(t *testing.T) {
+	works := false
+	f := newFixtureOf(t, failsUntil(&works), graph.Retry{Attempts: 2, Initial: time.Hour})
+	f.fails("t1")
+	f.onceFails(time.Hour, wake.Report{Resumed: 1})
+	if got := f.timers(); got != "" {
+		t.Errorf("timers are left: %q", got)
+	}
+	works = true
+	if _, err := f.graph.Resume(t.Context(), graph.Answers{}, graph.RunOptions{Thread: "t1"}); err != nil {
+		t.Errorf("a person resumes it: %v", err)
+	}
+}
+
+// A failure beside a question: the failed task is tried again while the question stays open.
+func TestOnce_TriesAFailureBesideAQuestionAgain(t *testing.T) {
+	works, asked := false, make(chan struct{})
+	ask, done := asks(graph.Question{Prompt: "pay?"}), sync.OnceFunc(func() { close(asked) })
+	f := newFixture(t, sleeps)
+	b := graph.New[log]("waits")
+	b.Node("a", graph.Func(func(ctx context.Context, s *log) error {
+		<-asked
+		return failsUntil(&works)(ctx, s)
+	}))
+	b.Node("b", graph.Func(func(ctx context.Context, s *log) error {
+		defer done()
+		return ask(ctx, s)
+	}))
+	b.Edge(graph.Start, "a")
+	b.Edge(graph.Start, "b")
+	b.Edge("a", graph.End)
+	b.Edge("b", graph.End)
+	f.compile(b, graph.Retry{Attempts: 3, Initial: time.Hour})
+	res, err := f.graph.Invoke(t.Context(), log{}, graph.RunOptions{Thread: "t1"})
+	if err == nil || len(res.Interrupts) != 1 {
+		t.Fatalf("got %v and the questions %v", err, res.Interrupts)
+	}
+	works = true
+	f.once(time.Hour, wake.Report{Resumed: 1})
+	if f.timers() != "" {
+		t.Errorf("timers are left: %q", f.timers())
+	}
+	if _, err := f.graph.Resume(t.Context(), graph.Reply("yes"), graph.RunOptions{Thread: "t1"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.log("t1"); got != "worked yes done" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -288,15 +401,7 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 func newBubbleFixture(t *testing.T, node func(context.Context, *log) error) *fixture {
 	f := newFixture(t, node)
 	f.config.Now = time.Now
-	b := graph.New[log]("waits")
-	b.Node("a", graph.Func(node))
-	b.Edge(graph.Start, "a")
-	b.Edge("a", graph.End)
-	g, err := b.Compile(graph.Config{Store: f.store, Timers: f.config.Timers})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.graph, f.config.Resume = g, wake.Graphs(g.Untyped())
+	f.compile(oneNode(node), graph.Retry{})
 	return f
 }
 

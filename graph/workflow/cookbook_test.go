@@ -19,7 +19,7 @@ func TestCookbook_Runs(t *testing.T) {
 		t.Fatal(err)
 	}
 	recipes := strings.Split(string(text), "\n## ")[1:]
-	if len(recipes) != 12 {
+	if len(recipes) != 13 {
 		t.Errorf("there are %d recipes, want 12", len(recipes))
 	}
 	for _, recipe := range recipes {

@@ -73,6 +73,9 @@ var askSection = section{"ask", "a question to a person", []key{
 	{"expires", "the time limit of the answer", schema{"oneOf": []schema{duration, refTo("expires")}}},
 	{"key", "a text that distinguishes this question from others of the node", textValue},
 	{"secret", "whether records of the decision omit the answer; a store without encryption does not record it", flagValue},
+	{"to", "who should answer, such as an address or a group", textValue},
+	{"remind", "how often to remind them, at least each 1s", duration},
+	{"escalate", "who is asked when no answer has come for a time", schema{"type": "array", "items": refTo("escalation")}},
 }, []string{"title"}}
 
 var formSection = section{"form", "a field of a form, in the long form", []key{
@@ -93,6 +96,11 @@ var expiresSection = section{"expires", "what follows if no answer arrives", []k
 	{"after", "the time limit of the answer", duration},
 	{"then", "the default answer; without it the node fails with the code expired", anyValue},
 }, []string{"after"}}
+
+var escalationSection = section{"escalation", "who is asked when no answer has come for a time", []key{
+	{"after", "how long the question has been open", duration},
+	{"to", "who is asked from then on", textValue},
+}, []string{"after", "to"}}
 
 var testSection = section{"test", "a test of the file", []key{
 	{"name", "the name of the test", textValue},

@@ -6,6 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/exprs"
 	"github.com/weftrun/weft/state/record"
 )
@@ -21,6 +22,7 @@ type plan struct {
 	fields        []field
 	input, output []ref // nil when the section is missing
 	limits        limits
+	runRetry      graph.Retry
 	defaults      policy
 	before, after []ref // where a run pauses
 	config        []setting

@@ -31,7 +31,7 @@ type policy struct {
 func (s *source) policyKey(p *policy, m member) bool {
 	switch m.key.Value {
 	case "retry":
-		p.Retry = s.retry(m.value)
+		p.Retry = s.retry(m.value, "retry")
 	case "timeout":
 		p.Timeout = s.duration(m.value, "timeout")
 	case "idle_timeout":
@@ -89,20 +89,21 @@ func (p *policy) fillDefaults(n *node, works bool) {
 	}
 }
 
-func (s *source) retry(n *yaml.Node) graph.Retry {
+// retry decodes the key what, which has the form of retry.
+func (s *source) retry(n *yaml.Node, what string) graph.Retry {
 	r := graph.Retry{Attempts: 3, If: retryable}
-	o, _ := s.record(n, "retry", "max", "initial", "max_delay", "backoff", "jitter", "on")
+	o, _ := s.record(n, what, "max", "initial", "max_delay", "backoff", "jitter", "on")
 	for _, m := range o {
 		switch m.key.Value {
 		case "max":
-			r.Attempts = s.count(m.value, "retry.max")
+			r.Attempts = s.count(m.value, what+".max")
 		case "initial":
 			r.Initial = graph.NoWait
 			if !isZeroTime(m.value) {
-				r.Initial = s.duration(m.value, "retry.initial")
+				r.Initial = s.duration(m.value, what+".initial")
 			}
 		case "max_delay":
-			r.Max = s.duration(m.value, "retry.max_delay")
+			r.Max = s.duration(m.value, what+".max_delay")
 		case "backoff":
 			if s.choice(m.value, "backoff", "exponential", "constant") == "constant" {
 				r.Multiplier = 1
@@ -112,9 +113,9 @@ func (s *source) retry(n *yaml.Node) graph.Retry {
 				r.Jitter = 0.5
 			}
 		case "on":
-			on := s.names(m.value, "retry.on")
+			on := s.names(m.value, what+".on")
 			for _, r := range on {
-				s.checkWorth(r)
+				s.checkWorth(r, what+".on")
 			}
 			r.If = retryOn(on)
 		}
@@ -138,19 +139,19 @@ var (
 	worthsOwn = []string{graph.KindError, graph.KindTimeout}
 )
 
-// checkWorth reports a word of retry.on that no failure can have, or that is nearly one of
+// checkWorth reports a word of the list what that no failure can have, or that is nearly one of
 // those that many have. Any other may be the code of a program's own errors.
-func (s *source) checkWorth(r ref) {
+func (s *source) checkWorth(r ref, what string) {
 	const hint = "known are error, timeout, and codes such as http:503 and http:5xx; errors of the program may have other codes"
 	fail := func(format string, args ...any) { s.failAt(r.at.Line, r.at.Column, "WF134", hint, format, args...) }
 	switch near := didYouMean(r.name, worthsOwn); {
 	case slices.Contains(worthsOwn, r.name) || httpCode.MatchString(r.name):
 	case r.name == graph.KindPanic || r.name == graph.KindPermanent:
-		fail("retry.on: a failure of kind %s is never retried", r.name)
+		fail("%s: a failure of kind %s is never retried", what, r.name)
 	case plainCode.MatchString(r.name):
-		fail("retry.on: unknown failure %q; did you mean %q?", r.name, "http:"+r.name)
+		fail("%s: unknown failure %q; did you mean %q?", what, r.name, "http:"+r.name)
 	case near != "" || r.name == "" || strings.HasPrefix(strings.ToLower(r.name), "http"):
-		fail("retry.on: unknown failure %q%s", r.name, near)
+		fail("%s: unknown failure %q%s", what, r.name, near)
 	}
 }
 

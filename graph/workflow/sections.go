@@ -37,7 +37,7 @@ func (o Options) sections() []section {
 		o.rootSection(), typeSection, memberSection, o.fieldSection(), limitsSection,
 		sharedSection, settingSection, envSection, interruptSection, defaultsSection, edgeSection,
 		o.nodeSection(), forEachSection, retrySection, waySection, elseSection,
-		onFailureSection, cacheSection, askSection, formSection, expiresSection,
+		onFailureSection, cacheSection, askSection, formSection, expiresSection, escalationSection,
 		testSection, mockSection, mockErrorSection, expectSection,
 	}, o.entrySections()...)
 }
@@ -113,6 +113,7 @@ var rootSection = section{"", "", []key{
 	{"env", "the environment variables that expressions can read, by name: a type, or the long form", mapTo(identifier.String(), schema{"oneOf": []schema{textValue, refTo("env")}})},
 	{"secrets", "the secrets by name, each with its environment variable: ${env:NAME}", mapTo(identifier.String(), schema{"type": "string", "pattern": secretFrom.String(), "$comment": "text"})},
 	{"limits", "the bounds of a run", refTo("limits")},
+	{"run_retry", "how often, and when, a failed run is tried again by `weft wake`, a server or a worker", refTo("retry")},
 	{"defaults", "the defaults of nodes", refTo("defaults")},
 	{"interrupt", "the nodes before or after which a run pauses", refTo("interrupt")},
 	{"start", "the first node of a run, or several concurrent ones; by default the first node of the file", someNames},

@@ -104,6 +104,9 @@ func (w *Workflow) limited(cfg graph.Config) graph.Config {
 	fill(&cfg.Concurrency, w.plan.limits.concurrency)
 	fill(&cfg.Timeout, w.plan.limits.timeout)
 	fill(&cfg.MaxState, w.plan.limits.state)
+	if cfg.RunRetry.Attempts == 0 {
+		cfg.RunRetry = w.plan.runRetry
+	}
 	cfg.Limits = cfg.Limits.Or(*w.named)
 	cfg.InterruptBefore = append(slices.Clip(cfg.InterruptBefore), names(w.plan.before)...)
 	cfg.InterruptAfter = append(slices.Clip(cfg.InterruptAfter), names(w.plan.after)...)

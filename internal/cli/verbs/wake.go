@@ -22,9 +22,9 @@ func (a *app) wakeVerb() *cobra.Command {
 	var level string
 	cmd := &cobra.Command{
 		Use:   "wake [FILE|DIR|NAME...]",
-		Short: "Go on with threads whose questions expire or whose sleeps end",
+		Short: "Go on with threads whose time has come",
 		Long: `Wake goes on with the threads of the store whose time has come: questions without an
-answer in time, and sleeps that end. It prints a line for each person who is to be reminded of
+answer in time, sleeps that end, and failed runs that are tried again. It prints a line for each person who is to be reminded of
 a question, or is asked in place of another. It must know the graphs of the threads: name their
 files, in the same program. Servers and their workers wake threads too.
 

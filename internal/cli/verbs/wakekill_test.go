@@ -23,22 +23,91 @@ nodes:
   work: {uses: go:work, with: {worklog: "${{ state.worklog }}", name: work}, next: END}
 `
 
-// A waker is killed before and after each of its writes, of checkpoints and of timers. The next one
-// does the rest.
+// unready fails while its worklog is a folder, and then leaves a line.
+const unready = `version: 1
+name: unready
+state: {worklog: string, said: string}
+input: [worklog]
+output: [said]
+run_retry: {max: 3, initial: 0s}
+nodes:
+  say: {set: {said: reject}, next: work}
+  work: {uses: go:work, with: {worklog: "${{ state.worklog }}", name: work}, next: END}
+`
+
+// A waker is killed before and after each of its writes, of checkpoints and of timers, while it
+// closes a question. The next one does the rest.
 func TestWake_KillAtEachWrite(t *testing.T) {
 	killAtEachWrite(t, 3, 1, func(p place, store, crash string) (killed bool) {
 		p.write("overdue.yaml", overdue)
 		p.must(4, "run", p.path("overdue.yaml"), "--thread", "t", "--store", store, "--input", "worklog="+p.path("worklog"))
-		return p.wakeKilled(store, "crash-all:"+crash)
+		return p.wakeKilled("overdue.yaml", store, "crash-all:"+crash)
 	})
+}
+
+// The same while it tries a failed run again.
+func TestWake_KillAtEachWriteOfARetry(t *testing.T) {
+	killAtEachWrite(t, 3, 1, func(p place, store, crash string) (killed bool) {
+		p.unready()
+		p.must(1, "run", p.path("unready.yaml"), "--thread", "t", "--store", store, "--input", "worklog="+p.path("worklog"))
+		p.ready()
+		return p.wakeKilled("unready.yaml", store, "crash-all:"+crash)
+	})
+}
+
+// A run is killed at each write while it fails. If its failure was stored, a waker tries it again;
+// else the thread is as after any crash.
+func TestWake_KillAtEachWriteOfAFailure(t *testing.T) {
+	killAtEachWrite(t, 2, 2, func(p place, store, crash string) (killed bool) {
+		p.unready()
+		run := []string{"run", p.path("unready.yaml"), "--thread", "t", "--input", "worklog=" + p.path("worklog"), "--store"}
+		killed = p.run(append(run, "crash-all:"+crash)...).code == -1
+		if e := p.run("state", "t", "--store", store, "--json"); !strings.Contains(e.stdout, `"retry_at"`) {
+			if !killed {
+				p.Fatalf("the failure is not to be tried again: %s", e.stdout)
+			}
+			p.untilEnds(1, append(run, store, "--take-over")...)
+		}
+		p.ready()
+		p.wakeKilled("unready.yaml", store, store)
+		return killed
+	})
+}
+
+// unready writes the workflow, which fails until ready is called.
+func (p place) unready() {
+	p.Helper()
+	p.write("unready.yaml", unready)
+	if err := os.Mkdir(p.path("worklog"), 0o700); err != nil {
+		p.Fatal(err)
+	}
+}
+
+func (p place) ready() {
+	p.Helper()
+	if err := os.Remove(p.path("worklog")); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// untilEnds runs a verb until it ends with a code: the thread may belong to a dead process for a
+// while.
+func (p place) untilEnds(code int, args ...string) {
+	p.Helper()
+	var e ended
+	for end := time.Now().Add(time.Minute); e.code != code || e.stdout+e.stderr == ""; e = p.run(args...) {
+		if time.Now().After(end) {
+			p.Fatalf("exit code %d, want %d\nstdout: %s\nstderr: %s", e.code, code, e.stdout, e.stderr)
+		}
+	}
 }
 
 // wakeKilled wakes a thread in a process that is killed, and then in others. It reports whether the
 // first was killed.
-func (p place) wakeKilled(store, crash string) (killed bool) {
+func (p place) wakeKilled(file, store, crash string) (killed bool) {
 	p.Helper()
 	wake := func(store string) []string {
-		return []string{"wake", p.path("overdue.yaml"), "--once", "--store", store}
+		return []string{"wake", p.path(file), "--once", "--store", store}
 	}
 	switch e := p.run(wake(crash)...); e.code {
 	case -1:
