@@ -16,34 +16,50 @@ import (
 // askWork is the kind ask: a question to a person whose answer has a declared type.
 type askWork struct {
 	at     *yaml.Node
-	texts  map[string]*template // title, show and key
+	texts  map[string]*template // title, show, key and to
 	data   *template            // nil for none
 	typ    record.Type          // of the answer
 	schema json.RawMessage
 	within time.Duration
 	then   *template // the answer when none arrives in time; nil: the node fails
 	secret bool      // no record or error shows the answer
+
+	remind   time.Duration
+	escalate []escalation
+}
+
+// escalation is who is asked when no answer has come for a time.
+type escalation struct {
+	after time.Duration
+	to    *template
 }
 
 // ask checks a node of the kind ask, and returns the type of its result.
 func (c *checker) ask(n *node, env exprs.Env) exprs.Type {
 	w := &askWork{at: n.args, texts: map[string]*template{}}
 	n.work = w
-	o, ok := c.record(n.args, "ask", "title", "show", "data", "answer", "form", "expires", "key", "secret")
+	o, ok := c.record(n.args, "ask", "title", "show", "data", "answer", "form", "expires", "key", "secret",
+		"to", "remind", "escalate")
 	if !ok {
 		return exprs.Any
 	}
 	for _, m := range o {
 		switch key := m.key.Value; key {
-		case "title", "show", "key":
+		case "title", "show", "key", "to":
 			w.texts[key] = c.template(m.value, env, "ask."+key)
 		case "data":
 			w.data = c.template(m.value, env, "ask.data")
 		case "secret":
 			w.secret = c.bool(m.value, "ask.secret")
+		case "remind":
+			if w.remind = c.duration(m.value, "ask.remind"); w.remind > 0 && w.remind < time.Second {
+				c.fail(m.value, "WF107", "ask.remind must be at least 1s, not %s", describe(m.value))
+			}
+		case "escalate":
+			w.escalate = c.escalations(m.value, env)
 		}
 	}
-	for _, key := range []string{"title", "show"} {
+	for _, key := range []string{"title", "show", "to"} {
 		if t := w.texts[key]; t != nil && t.kind() != exprs.StringKind && t.kind() != exprs.AnyKind {
 			c.fail(t.at, "WF503", "ask.%s must be text, not %s", key, t.kind())
 		}
@@ -56,6 +72,24 @@ func (c *checker) ask(n *node, env exprs.Env) exprs.Type {
 		c.expires(w, e, env)
 	}
 	return exprType(w.typ)
+}
+
+// escalations reads who is asked when no answer comes: a list of {after: time, to: name}.
+func (c *checker) escalations(n *yaml.Node, env exprs.Env) (all []escalation) {
+	for _, item := range c.list(n, "ask.escalate") {
+		o, _ := c.record(item, "ask.escalate", "after", "to")
+		after, to := o.get("after"), o.get("to")
+		if after == nil || to == nil {
+			c.fail(item, "WF125", "ask.escalate requires after and to")
+			continue
+		}
+		e := escalation{c.duration(after, "ask.escalate.after"), c.template(to, env, "ask.escalate.to")}
+		if k := e.to.kind(); k != exprs.StringKind && k != exprs.AnyKind {
+			c.fail(to, "WF503", "ask.escalate.to must be text, not %s", k)
+		}
+		all = append(all, e)
+	}
+	return all
 }
 
 // answerType reads what is answered: one value of a type, or a form.
@@ -97,14 +131,21 @@ func (c *checker) expires(w *askWork, n *yaml.Node, env exprs.Env) {
 }
 
 func (w *askWork) do(ctx context.Context, vars map[string]any, _ *record.Record) (any, error) {
-	q := graph.Question{Schema: w.schema, Timeout: w.within, Secret: w.secret}
-	for name, to := range map[string]*string{"title": &q.Prompt, "show": &q.Detail, "key": &q.Key} {
+	q := graph.Question{Schema: w.schema, Timeout: w.within, Secret: w.secret, Remind: w.remind}
+	for name, to := range map[string]*string{"title": &q.Prompt, "show": &q.Detail, "key": &q.Key, "to": &q.To} {
 		if t := w.texts[name]; t != nil {
 			var err error
 			if *to, err = t.text(vars); err != nil {
 				return nil, err
 			}
 		}
+	}
+	for _, e := range w.escalate {
+		to, err := e.to.text(vars)
+		if err != nil {
+			return nil, err
+		}
+		q.Escalate = append(q.Escalate, graph.Escalation{After: e.after, To: to})
 	}
 	if w.data != nil {
 		var err error

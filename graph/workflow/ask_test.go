@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,27 @@ func TestForm_QuestionHasItsSchema(t *testing.T) {
 		`"note":{"type":"string","maxLength":5,"pattern":"^[a-z]*$"}},"required":["room","guests"],"additionalProperties":false}`
 	if in.Prompt != "A room at Ritz?" || in.Detail != "Rooms are scarce." || string(in.Schema) != want {
 		t.Errorf("asked %q %q\n%s\nwant\n%s", in.Prompt, in.Detail, in.Schema, want)
+	}
+}
+
+func TestAsk_NamesWhoIsAsked(t *testing.T) {
+	in := parse(t, `
+version: 1
+state: {boss: string, days: int}
+input: [boss]
+nodes:
+  a:
+    ask:
+      title: How many days?
+      answer: int
+      to: ana
+      remind: 4h
+      escalate: [{after: 24h, to: "${{ state.boss }}"}]
+    output: {days: "${{ result }}"}
+    next: END
+`).open(`{"boss": "ben"}`)
+	if want := []graph.Escalation{{After: 24 * time.Hour, To: "ben"}}; in.To != "ana" || in.Remind != 4*time.Hour || !slices.Equal(in.Escalate, want) || in.Asked.IsZero() {
+		t.Errorf("got %+v", in)
 	}
 }
 
