@@ -40,7 +40,7 @@ func (r *cronRecord) plan(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	next := s.next(now)
+	next := s.Next(now)
 	if !r.Enabled || !r.EndTime.IsZero() && next.After(r.EndTime.Time) {
 		next = time.Time{}
 	}

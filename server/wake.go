@@ -15,7 +15,7 @@ import (
 // wakeThreads goes on with threads whose questions expire or whose sleeps end, until ctx ends. The
 // graphs store when, in the documents of the server: see [graph.Config].Timers.
 func (s *Server) wakeThreads(ctx context.Context) {
-	err := wake.Run(ctx, wake.Config{Store: s.config.Store, Timers: s.timers, Resume: s.wake, Notify: s.notify, Now: s.now, Log: s.log()})
+	err := wake.Run(ctx, wake.Config{Store: s.config.Store, Timers: s.timers, Resume: s.wake, Start: s.startScheduled, Notify: s.notify, Now: s.now, Log: s.log()})
 	if err != nil {
 		s.log().ErrorContext(ctx, "server: wake threads", "error", err)
 	}
@@ -69,6 +69,15 @@ func (s *Server) wake(ctx context.Context, t graph.Timer) error {
 		return err
 	}
 	return s.marked(ctx, done.Run, &next)
+}
+
+// startScheduled begins a run of a [wake.Schedule] in this process.
+func (s *Server) startScheduled(ctx context.Context, st wake.Start) error {
+	shown, err := s.shown(ctx, st.Graph, Use{useRun, Settings{Thread: st.Thread}})
+	if err != nil {
+		return err
+	}
+	return wake.Starts(shown.root.Untyped)(ctx, st)
 }
 
 // lastRun returns the run of the thread that ended last, or a queue.ErrNotFound.

@@ -68,6 +68,23 @@ func TestWork_WakesThreadsThatNoRunHasMade(t *testing.T) {
 	}, withSleeper(t), func(c *server.Config) { sleeper = c.Graphs["sleeps"] })
 }
 
+func TestWork_BeginsScheduledRuns(t *testing.T) {
+	var docs document.Store
+	var sleeper graph.Untyped
+	inChains(t, func(t *testing.T, _ *client, _ chan struct{}) {
+		at := time.Now().Add(time.Hour)
+		s := wake.Schedule{Name: "nap", Graph: "sleeps", At: at}
+		if err := wake.Over(docs).Schedule(t.Context(), s, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2*time.Hour + 5*time.Second)
+		got, info, err := sleeper.Thread("nap/"+at.UTC().Format(time.RFC3339Nano)).State(t.Context(), 0)
+		if err != nil || info.Status != graph.Done || string(got) != `{"log":["woke "]}` {
+			t.Errorf("the thread is %s with %s, %v", info.Status, got, err)
+		}
+	}, withSleeper(t), func(c *server.Config) { docs, sleeper = c.Documents, c.Graphs["sleeps"] })
+}
+
 // withFlaky adds a graph whose first two runs fail to a server.
 func withFlaky(t testing.TB) func(*server.Config) {
 	return func(c *server.Config) {

@@ -15,6 +15,9 @@ import (
 // wake does what is due on the thread of an entry, and stores when to look at it again.
 func (w *waker) wake(ctx context.Context, d document.Doc, now time.Time) {
 	s, err := storedIn(d)
+	if err == nil && s.Schedule != nil {
+		s, err = w.config.Timers.fire(ctx, s, now)
+	}
 	if err == nil {
 		err = w.attend(ctx, &s, now)
 	}
@@ -22,11 +25,15 @@ func (w *waker) wake(ctx context.Context, d document.Doc, now time.Time) {
 	switch {
 	case err == nil || errors.Is(err, document.ErrConflict): // another waker or a run was here
 		return
+	case s.Schedule != nil: // it stays due
+		w.count(Report{Failed: 1})
+		w.failed(ctx, s.label(), err)
+		return
 	case errors.As(err, &busy): // another process has the thread, and may end its run
 		s.At = now.Add(w.config.Poll)
 	default:
 		w.count(Report{Failed: 1})
-		w.failed(ctx, fmt.Sprintf("thread %.100q of graph %q", s.Thread, s.Graph), err)
+		w.failed(ctx, s.label(), err)
 		s.At = now.Add(backoff(s.Failures))
 		s.Failures++
 	}
@@ -34,7 +41,7 @@ func (w *waker) wake(ctx context.Context, d document.Doc, now time.Time) {
 		return
 	}
 	if _, err := w.config.Timers.replace(context.WithoutCancel(ctx), s, s.entry); err != nil && !errors.Is(err, document.ErrConflict) {
-		w.failed(ctx, fmt.Sprintf("thread %.100q: store when to try again", s.Thread), err)
+		w.failed(ctx, s.label()+": store when to try again", err)
 	}
 }
 
@@ -47,17 +54,33 @@ func backoff(failures int) time.Duration {
 // waker has died while it resumed the thread, it resumes the thread. Otherwise it sends the notices
 // that are due. It updates s.
 func (w *waker) attend(ctx context.Context, s *stored, now time.Time) error {
-	due, err := w.settle(ctx, *s, now)
-	if err != nil || !due {
+	begins, err := w.begins(ctx, *s)
+	if err != nil {
 		return err
+	}
+	if !begins {
+		s.Begun, s.Start = s.Begun || s.Start != nil, nil
+		if due, err := w.settle(ctx, *s, now); err != nil || !due {
+			return err
+		}
 	}
 	// A waker that finds the thread after this process has died goes on with it.
 	if *s, err = w.config.Timers.begin(ctx, *s); err != nil || s.version == 0 {
 		return err
 	}
-	err = w.config.Resume(ctx, s.Timer)
-	if ctx.Err() != nil && err != nil {
-		return err // the run was stopped: the next waker goes on with it
+	done := Report{Resumed: 1}
+	switch {
+	case !begins:
+		err = w.config.Resume(ctx, s.Timer)
+	case s.Start == nil: // another waker has begun it meanwhile
+		return nil
+	default:
+		done = Report{Started: 1}
+		err = w.start(ctx, *s)
+	}
+	var busy *checkpoint.BusyError
+	if err != nil && (ctx.Err() != nil || errors.As(err, &busy)) {
+		return err // the run was stopped, or that of another waker may be: the next one goes on with it
 	}
 	s.Begun = false
 	if err != nil {
@@ -65,16 +88,16 @@ func (w *waker) attend(ctx context.Context, s *stored, now time.Time) error {
 			return err
 		}
 		// The thread went on, and its run failed. That is the result of the run.
-		w.failed(ctx, fmt.Sprintf("thread %.100q of graph %q", s.Thread, s.Graph), err)
+		w.failed(ctx, s.label(), err)
 	}
-	w.count(Report{Resumed: 1})
+	w.count(done)
 	// A run that asked again has set the timer. What is due now and later is looked at anew.
 	again, err := w.config.Timers.get(ctx, s.Thread)
 	if err != nil || again.version == 0 {
 		return err
 	}
-	again.Begun = false
-	due, err = w.settle(ctx, again, now)
+	again.Begun, again.Start = false, nil
+	due, err := w.settle(ctx, again, now)
 	if err == nil && due { // others carry out the run: it may take a while
 		again.At = now.Add(w.config.Poll)
 		_, err = w.config.Timers.replace(ctx, again, again.entry)
@@ -86,7 +109,7 @@ func (w *waker) attend(ctx context.Context, s *stored, now time.Time) error {
 func (w *waker) overdue(ctx context.Context, s stored, now time.Time) (bool, error) {
 	info, err := graph.Inspect(ctx, w.config.Store, checkpoint.Key{Thread: s.Thread})
 	if errors.Is(err, graph.ErrUnknownThread) {
-		return false, nil
+		return s.Start != nil, nil
 	}
 	return goesOn(info, now), err
 }

@@ -58,18 +58,22 @@ func (t *Timers) documents(ctx context.Context) (document.Store, error) {
 	return t.docs, nil
 }
 
-// entry is what is due on a thread.
+// entry is what is due on a thread, or a schedule.
 type entry struct {
 	graph.Timer
 	Since    time.Time `json:"since,omitzero"`     // the notices until then were sent
 	Failures int       `json:"failures,omitempty"` // in turn
 	// Begun is true while a waker resumes the thread, also if its process has died meanwhile.
 	Begun bool `json:"begun,omitempty"`
+	// Start is the run that begins the thread, if a schedule does.
+	Start *Start `json:"start,omitempty"`
+	// Schedule is set in the entry of a schedule, which has no thread.
+	Schedule *Schedule `json:"schedule,omitempty"`
 }
 
 // idOf returns the id of a thread's entry. A name may be longer than an id.
 func idOf(thread string) string {
-	if len(thread) <= document.MaxName/2 {
+	if len(thread) <= document.MaxName/2 && !isReserved(thread) {
 		return thread
 	}
 	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(thread)))
@@ -96,7 +100,7 @@ func (t *Timers) Set(ctx context.Context, timer graph.Timer) error {
 		if err != nil {
 			return err
 		}
-		next := entry{Timer: timer, Since: old.Since, Begun: old.Begun}
+		next := entry{Timer: timer, Since: old.Since, Begun: old.Begun, Start: old.Start}
 		if old.version > 0 && old.At.Before(timer.At) {
 			next.At = old.At
 		}
@@ -112,11 +116,16 @@ func (t *Timers) Set(ctx context.Context, timer graph.Timer) error {
 
 // get returns the entry of a thread; its version is 0 if it has none.
 func (t *Timers) get(ctx context.Context, thread string) (stored, error) {
+	return t.read(ctx, idOf(thread))
+}
+
+// read returns the entry of an id; its version is 0 if there is none.
+func (t *Timers) read(ctx context.Context, id string) (stored, error) {
 	docs, err := t.documents(ctx)
 	if err != nil {
 		return stored{}, err
 	}
-	d, err := docs.Get(ctx, place, idOf(thread))
+	d, err := docs.Get(ctx, place, id)
 	if errors.Is(err, document.ErrNotFound) {
 		return stored{}, nil
 	}
@@ -129,7 +138,7 @@ func (t *Timers) get(ctx context.Context, thread string) (stored, error) {
 // replace stores an entry in place of the old one, and returns it. If that has changed it is a
 // document.ErrConflict.
 func (t *Timers) replace(ctx context.Context, old stored, next entry) (stored, error) {
-	value, err := json.Marshal(next)
+	change, err := next.change(old.version)
 	if err != nil {
 		return old, err
 	}
@@ -137,7 +146,7 @@ func (t *Timers) replace(ctx context.Context, old stored, next entry) (stored, e
 	if err != nil {
 		return old, err
 	}
-	d, err := docs.Set(ctx, place, document.Change{ID: idOf(next.Thread), Value: value, Order: document.AtTime(next.At), If: &old.version})
+	d, err := docs.Set(ctx, place, change)
 	if err != nil {
 		return old, err
 	}
@@ -164,7 +173,7 @@ func (t *Timers) begin(ctx context.Context, s stored) (stored, error) {
 func (t *Timers) remove(ctx context.Context, old stored) error {
 	docs, err := t.documents(ctx)
 	if err == nil {
-		_, err = docs.Batch(ctx, place, []document.Change{{ID: idOf(old.Thread), If: &old.version}})
+		_, err = docs.Batch(ctx, place, []document.Change{{ID: old.id(), If: &old.version}})
 	}
 	return err
 }
@@ -182,7 +191,8 @@ func (t *Timers) query(ctx context.Context, q document.Query) ([]document.Doc, e
 // Timer is when something is due on a thread, as [Timers.List] returns it.
 type Timer struct {
 	graph.Timer
-	Failures int `json:"failures,omitempty"` // how often in turn the waker failed
+	Failures int       `json:"failures,omitempty"` // how often in turn the waker failed
+	Schedule *Schedule `json:"schedule,omitempty"` // of a schedule, which has no Thread
 }
 
 // List returns the first timers in the order of their times, at most limit.
@@ -197,7 +207,7 @@ func (t *Timers) List(ctx context.Context, limit int) ([]Timer, error) {
 		if err != nil {
 			return nil, err
 		}
-		all[i] = Timer{s.Timer, s.Failures}
+		all[i] = Timer{s.Timer, s.Failures, s.Schedule}
 	}
 	return all, nil
 }

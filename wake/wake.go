@@ -24,6 +24,9 @@ type Config struct {
 	// Resume resumes a thread without an answer, which closes its questions that have expired; see
 	// [Graphs]. It returns when the run has ended, or will be carried out by others.
 	Resume func(ctx context.Context, t graph.Timer) error
+	// Start begins a run of a schedule; see [Starts]. It returns a graph.ErrMoved if the thread is
+	// there already. nil means that schedules wait.
+	Start func(ctx context.Context, s Start) error
 	// Notify sends a notice; nil drops all notices. After an error the notice is sent again later.
 	Notify func(ctx context.Context, n Notice) error
 	// Poll is how long a new timer may go unnoticed; 0 means 1 second.
@@ -57,6 +60,7 @@ type Notice struct {
 
 // Report counts what a waker has done.
 type Report struct {
+	Started  int `json:"started"`  // threads that schedules began
 	Resumed  int `json:"resumed"`  // threads that went on
 	Notified int `json:"notified"` // notices that were sent
 	Failed   int `json:"failed"`   // threads that are tried again later
@@ -203,6 +207,7 @@ func (w *waker) failed(ctx context.Context, what string, err error) {
 func (w *waker) count(add Report) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.report.Started += add.Started
 	w.report.Resumed += add.Resumed
 	w.report.Notified += add.Notified
 	w.report.Failed += add.Failed

@@ -91,7 +91,7 @@ var policies = []policy{
 	{name: "capabilities/budget", imports: []string{"state/message", "capabilities/model", "checkpoint", "checkpoint/document", "graph"}},
 	{name: "internal/storetest", imports: []string{"state", "state/record", "state/message", "checkpoint", "checkpoint/blob", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "capabilities/budget"}}, // for tests alone
 	{name: "internal/servertest", imports: []string{"internal/storetest"}},                                                                                                                                                     // for tests alone
-	{name: "wake", imports: []string{"checkpoint", "checkpoint/document", "graph"}},
+	{name: "wake", imports: []string{"checkpoint", "checkpoint/document", "graph"}, modules: []string{"github.com/robfig/cron/v3"}},
 	{name: "graph/eventlog", imports: []string{"checkpoint/topic", "graph"}},
 	{name: "internal/golden", imports: []string{ // for tests alone
 		"state", "state/message", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
@@ -121,7 +121,7 @@ var policies = []policy{
 		"internal/markup", "internal/values", "state", "state/message", "checkpoint", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "graph/eventlog",
 		"server/wire", "server/queue", "server/chat", "server/a2a", "server/agui", "server/aisdk", "server/completions", "server/mcp", "server/studio", "server/work", "wake",
 	}, modules: []string{
-		"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/google/uuid", "github.com/robfig/cron/v3", "github.com/tidwall/gjson",
+		"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/google/uuid", "github.com/tidwall/gjson",
 	}},
 	{name: "internal/chattest", imports: []string{"state", "state/message", "checkpoint", "graph", "server"}}, // for tests alone
 	{name: "internal/conformance", imports: []string{

@@ -24,7 +24,8 @@ func (a *app) wakeVerb() *cobra.Command {
 		Use:   "wake [FILE|DIR|NAME...]",
 		Short: "Go on with threads whose time has come",
 		Long: `Wake goes on with the threads of the store whose time has come: questions without an
-answer in time, sleeps that end, and failed runs that are tried again. It prints a line for each person who is to be reminded of
+answer in time, sleeps that end, and failed runs that are tried again. It begins the runs
+of schedules that programs have stored. It prints a line for each person who is to be reminded of
 a question, or is asked in place of another. It must know the graphs of the threads: name their
 files, in the same program. Servers and their workers wake threads too.
 
@@ -53,7 +54,8 @@ func (a *app) wake(ctx context.Context, args []string, once bool, level string) 
 		if err != nil {
 			return err
 		}
-		c := wake.Config{Store: store, Timers: timers, Resume: wake.Graphs(slices.Collect(maps.Values(first.graphs))...), Notify: a.printNotices(), Log: log}
+		graphs := slices.Collect(maps.Values(first.graphs))
+		c := wake.Config{Store: store, Timers: timers, Resume: wake.Graphs(graphs...), Start: wake.Starts(graphs...), Notify: a.printNotices(), Log: log}
 		if !once {
 			a.Note("waits for threads whose time comes; a signal ends it")
 			return errors.Join(wake.Run(ctx, c), context.Cause(ctx))
@@ -65,7 +67,7 @@ func (a *app) wake(ctx context.Context, args []string, once bool, level string) 
 		if a.JSON {
 			return a.PrintJSON(report)
 		}
-		_, err = fmt.Fprintf(a.Stdout, "resumed %d, notices %d, failed %d\n", report.Resumed, report.Notified, report.Failed)
+		_, err = fmt.Fprintf(a.Stdout, "started %d, resumed %d, notices %d, failed %d\n", report.Started, report.Resumed, report.Notified, report.Failed)
 		return err
 	})
 }

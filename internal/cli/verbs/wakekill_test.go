@@ -3,10 +3,13 @@
 package verbs_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weftrun/weft/wake"
 )
 
 // overdue has a question that expires at once, and then leaves a line.
@@ -41,7 +44,7 @@ func TestWake_KillAtEachWrite(t *testing.T) {
 	killAtEachWrite(t, 3, 1, func(p place, store, crash string) (killed bool) {
 		p.write("overdue.yaml", overdue)
 		p.must(4, "run", p.path("overdue.yaml"), "--thread", "t", "--store", store, "--input", "worklog="+p.path("worklog"))
-		return p.wakeKilled("overdue.yaml", store, "crash-all:"+crash)
+		return p.wakeKilled("overdue.yaml", "t", store, "crash-all:"+crash)
 	})
 }
 
@@ -51,7 +54,7 @@ func TestWake_KillAtEachWriteOfARetry(t *testing.T) {
 		p.unready()
 		p.must(1, "run", p.path("unready.yaml"), "--thread", "t", "--store", store, "--input", "worklog="+p.path("worklog"))
 		p.ready()
-		return p.wakeKilled("unready.yaml", store, "crash-all:"+crash)
+		return p.wakeKilled("unready.yaml", "t", store, "crash-all:"+crash)
 	})
 }
 
@@ -69,9 +72,48 @@ func TestWake_KillAtEachWriteOfAFailure(t *testing.T) {
 			p.untilEnds(1, append(run, store, "--take-over")...)
 		}
 		p.ready()
-		p.wakeKilled("unready.yaml", store, store)
+		p.wakeKilled("unready.yaml", "t", store, store)
 		return killed
 	})
+}
+
+// scheduled leaves a line when it is begun.
+const scheduled = `version: 1
+name: scheduled
+state: {worklog: string, said: string}
+input: [worklog]
+output: [said]
+nodes:
+  say: {set: {said: reject}, next: work}
+  work: {uses: go:work, with: {worklog: "${{ state.worklog }}", name: work}, next: END}
+`
+
+// A waker is killed at each write while it begins the run of a schedule. The next one does the
+// rest.
+func TestWake_KillAtEachWriteOfASchedule(t *testing.T) {
+	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	killAtEachWrite(t, 4, 2, func(p place, store, crash string) (killed bool) {
+		p.write("scheduled.yaml", scheduled)
+		p.schedule(store, wake.Schedule{Name: "t", Graph: "scheduled", At: at, Input: fmt.Appendf(nil, `{"worklog":%q}`, p.path("worklog"))})
+		return p.wakeKilled("scheduled.yaml", "t/2026-05-01T12:00:00Z", store, "crash-all:"+crash)
+	})
+}
+
+// schedule stores a schedule.
+func (p place) schedule(address string, s wake.Schedule) {
+	p.Helper()
+	store, err := openAny(p.Context(), address)
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer store.Close()
+	timers, err := wake.Open(store)
+	if err == nil {
+		err = timers.Schedule(p.Context(), s, s.At)
+	}
+	if err != nil {
+		p.Fatal(err)
+	}
 }
 
 // unready writes the workflow, which fails until ready is called.
@@ -104,12 +146,12 @@ func (p place) untilEnds(code int, args ...string) {
 
 // wakeKilled wakes a thread in a process that is killed, and then in others. It reports whether the
 // first was killed.
-func (p place) wakeKilled(file, store, crash string) (killed bool) {
+func (p place) wakeKilled(file, thread, store, crash string) (killed bool) {
 	p.Helper()
-	wake := func(store string) []string {
+	args := func(store string) []string {
 		return []string{"wake", p.path(file), "--once", "--store", store}
 	}
-	switch e := p.run(wake(crash)...); e.code {
+	switch e := p.run(args(crash)...); e.code {
 	case -1:
 		killed = true
 	case 0:
@@ -122,8 +164,8 @@ func (p place) wakeKilled(file, store, crash string) (killed bool) {
 		if time.Now().After(end) {
 			p.Fatalf("the thread has not gone on: %s", state)
 		}
-		p.must(0, wake(store)...)
-		state = p.must(0, "state", "t", "--store", store).stdout
+		p.must(0, args(store)...)
+		state = p.must(0, "state", thread, "--store", store).stdout
 	}
 	if !strings.Contains(state, "said: reject") {
 		p.Errorf("the question was not closed: %s", state)
