@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftrun/weft/capabilities/budget"
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/storetest"
 	"github.com/weftrun/weft/state"
@@ -18,9 +19,15 @@ type log struct {
 	Log state.List[string] `json:"log"`
 }
 
+// process is how a process sees its store. Each of its writes may be its last one.
+type process interface {
+	Store(checkpoint.Store) checkpoint.Store
+	Documents(document.Store) document.Store
+}
+
 // spender is a process: a graph whose two nodes make three calls, under a limit of two that a
 // person raises by one.
-func spender(t *testing.T, s storage, name string, p *provider, l *storetest.Life) (*graph.Graph[log], *budget.Limiter) {
+func spender(t *testing.T, s storage, name string, p *provider, l process) (*graph.Graph[log], *budget.Limiter) {
 	limits := limiter(t, l.Documents(s.docs), budget.Config{Name: name, Currency: "EUR",
 		Prices: budget.Prices{"m": {Input: 1 * budget.Unit, Output: 2 * budget.Unit}},
 		Limits: []budget.Limit{
@@ -55,9 +62,9 @@ func spender(t *testing.T, s storage, name string, p *provider, l *storetest.Lif
 	return g, limits
 }
 
-// finish runs the thread until it is done or the process dies. It adds the questions that it
-// answers.
-func finish(t *testing.T, s storage, g *graph.Graph[log], thread string, answered map[string]bool) error {
+// finish runs the thread until it is done or the process dies. It calls answers with the id of each
+// question that it is about to answer.
+func finish(t *testing.T, s storage, g *graph.Graph[log], thread string, answers func(id string)) error {
 	run := graph.RunOptions{Thread: thread, Lease: checkpoint.HoldOptions{Policy: checkpoint.NoLease}}
 	for range 20 {
 		info, err := graph.Inspect(t.Context(), s.Store, checkpoint.Key{Thread: thread})
@@ -70,7 +77,7 @@ func finish(t *testing.T, s storage, g *graph.Graph[log], thread string, answere
 			return nil
 		case len(info.Interrupts) > 0:
 			id := info.Interrupts[0].ID
-			answered[id] = true
+			answers(id)
 			res, err = g.Resume(t.Context(), graph.Answer(id, true), run)
 		default:
 			res, err = g.Resume(t.Context(), graph.Answers{}, run)
@@ -111,11 +118,19 @@ func diesAt(t *testing.T, s storage, n int, done bool) (whole bool) {
 	answered := map[string]bool{}
 	first := &storetest.Life{Left: n, Done: done}
 	g, _ := spender(t, s, name, p, first)
-	if err := finish(t, s, g, name, answered); err == nil && first.Ended() {
+	if err := finish(t, s, g, name, func(id string) { answered[id] = true }); err == nil && first.Ended() {
 		t.Logf("%s: the first process ended the thread all the same", name)
 	}
+	endsAndCounts(t, s, name, p, answered)
+	return !first.Ended()
+}
+
+// endsAndCounts ends a thread that another process has left, and checks what is counted of it: p
+// has the calls of that process, which has answered these questions.
+func endsAndCounts(t *testing.T, s storage, name string, p *provider, answered map[string]bool) {
+	t.Helper()
 	g, limits := spender(t, s, name, p, new(storetest.Life))
-	if err := finish(t, s, g, name, answered); err != nil {
+	if err := finish(t, s, g, name, func(id string) { answered[id] = true }); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	records, err := limits.Usage(t.Context(), budget.Range{})
@@ -144,5 +159,4 @@ func diesAt(t *testing.T, s storage, n int, done bool) (whole bool) {
 			t.Errorf("%s: %d answers raised 2 calls to %d", name, len(answered), a.Most.Calls)
 		}
 	}
-	return !first.Ended()
 }

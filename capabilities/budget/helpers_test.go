@@ -59,6 +59,7 @@ func limiter(t testing.TB, docs document.Store, c budget.Config) *budget.Limiter
 // provider is a model that counts its calls.
 type provider struct {
 	made  atomic.Int64
+	calls func() // is called before each answer, if it is not nil
 	usage message.Usage
 	fail  error
 }
@@ -66,6 +67,9 @@ type provider struct {
 func (p *provider) Stream(context.Context, model.Request) iter.Seq2[model.Chunk, error] {
 	return func(yield func(model.Chunk, error) bool) {
 		p.made.Add(1)
+		if p.calls != nil {
+			p.calls()
+		}
 		if p.fail != nil {
 			yield(model.Chunk{}, p.fail)
 			return
@@ -96,41 +100,51 @@ type storage struct {
 	docs document.Store
 }
 
-// onAllStores runs a test on each store.
-func onAllStores(t *testing.T, test func(t *testing.T, s storage)) {
-	open := func(t *testing.T, s interface {
+// stores returns an address for a new store of each kind, for this and other processes.
+var stores = map[string]func(*testing.T) string{
+	"sqlite":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "weft.db") },
+	"redis":    func(t *testing.T) string { return servertest.Redis(t) },
+	"postgres": func(t *testing.T) string { return servertest.Postgres(t) },
+}
+
+// openStore opens the store of a kind at an address.
+func openStore(t *testing.T, kind, address string) storage {
+	t.Helper()
+	var s interface {
 		checkpoint.Store
 		Documents(context.Context) (document.Store, error)
 		Close() error
-	}, err error) storage {
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.Close() })
-		docs, err := s.Documents(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return storage{s, docs}
 	}
-	for name, store := range map[string]func(*testing.T) storage{
-		"memory": func(*testing.T) storage { return storage{new(checkpoint.Memory), new(document.Map)} },
-		"sqlite": func(t *testing.T) storage {
-			s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "weft.db"))
-			return open(t, s, err)
-		},
-		"redis": func(t *testing.T) storage {
-			s, err := redis.OpenURL(t.Context(), servertest.Redis(t))
-			return open(t, s, err)
-		},
-		"postgres": func(t *testing.T) storage {
-			s, err := postgres.Open(t.Context(), servertest.Postgres(t), postgres.Config{})
-			return open(t, s, err)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
+	var err error
+	switch kind {
+	case "sqlite":
+		s, err = sqlite.Open(t.Context(), address)
+	case "redis":
+		s, err = redis.OpenURL(t.Context(), address)
+	case "postgres":
+		s, err = postgres.Open(t.Context(), address, postgres.Config{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	docs, err := s.Documents(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return storage{s, docs}
+}
+
+// onAllStores runs a test on each store.
+func onAllStores(t *testing.T, test func(t *testing.T, s storage)) {
+	t.Run("memory", func(t *testing.T) {
+		t.Parallel()
+		test(t, storage{new(checkpoint.Memory), new(document.Map)})
+	})
+	for kind, address := range stores {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			test(t, store(t))
+			test(t, openStore(t, kind, address(t)))
 		})
 	}
 }
