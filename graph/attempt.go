@@ -95,9 +95,9 @@ func (s *superstep) timed(ctx context.Context, i int, leave func()) error {
 	t := s.tasks[i]
 	defer s.transferPermit(i)()
 	t.alive()
-	var err, unsaved error
 	bound := schedule.Bound{Limit: t.limit(), Idle: t.job.idle, Activity: t.activity, Grace: s.run.lateGrace(),
-		Cause: t.outOfTime, Ended: func(expired bool) { unsaved = t.endTime(expired) }}
+		Cause: t.outOfTime, Ended: t.givenUp.Store}
+	var err error
 	res := bound.Run(ctx, func(ctx context.Context) {
 		if leave != nil {
 			defer leave()
@@ -107,13 +107,10 @@ func (s *superstep) timed(ctx context.Context, i int, leave func()) error {
 	if res.Ending == schedule.GivenUp {
 		s.replace(i)
 		s.tasks[i].consequence = !res.Expired
-		return endOf(res, errors.Join(ErrAbandoned, unsaved))
+		return endOf(res, ErrAbandoned)
 	}
 	t.givenUp.Store(false) // the function has returned, so nothing of it is late any more
 	end := endOf(res, err)
-	if unsaved != nil {
-		end = errors.Join(end, unsaved)
-	}
 	if res.Expired && end != nil {
 		t.consequence = false // its own time ended before the run
 		if s := t.found.Load(); s != nil {
@@ -275,6 +272,13 @@ func (t *task) decide(ctx context.Context, cmd Command, err error) error {
 		return t.route().nowhere(t.job.targets)
 	}
 	return nil
+}
+
+func inBranch(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("branch: %w", err)
 }
 
 // Heartbeat is a node's sign of life: it starts the time of Policy.Idle anew, and of

@@ -115,10 +115,10 @@
 //     plans a step, executes it and commits it: drive.go open.go driventask.go execute.go child.go
 //     driven.go turn.go restore.go drivenpending.go session.go.
 //  4. What the coordinator needs: events, attempts, results, branches, subgraphs, pauses, edits
-//     that go back, storage: giveup.go approve.go sleep.go rerun.go ask.go queue.go reader.go
-//     eventjson.go event.go message.go attempt.go routing.go parent.go result.go memo.go commit.go
-//     subgraphs.go fold.go pause.go decider.go rewind.go rewound.go lineage.go lease.go
-//     durability.go scope.go observe.go.
+//     that go back, storage: approve.go sleep.go rerun.go ask.go queue.go reader.go eventjson.go
+//     event.go message.go attempt.go routing.go parent.go result.go memo.go commit.go subgraphs.go
+//     fold.go pause.go decider.go rewind.go rewound.go lineage.go lease.go durability.go scope.go
+//     observe.go.
 //  5. The state of a run, a step and a task, and what is stored of it: superstep.go task.go
 //     pin.go frontier.go run.go life.go running.go questions.go threadreader.go inspect.go
 //     pending.go observation.go.

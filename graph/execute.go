@@ -23,21 +23,6 @@ func (e *stopped) Unwrap() []error { return []error{errStopped, e.err} }
 // several on a bounded pool; results stay with their tasks, so the order in which
 // they finish does not matter. It returns when all have ended.
 func (s *superstep) execute() {
-	if s.run.opts.Durability == Exit && s.run.running != nil {
-		s.executeUnstored()
-		return
-	}
-	s.executeTasks()
-}
-
-// executeUnstored is execute for a run of which nothing may be stored yet when it is given up.
-func (s *superstep) executeUnstored() {
-	s.run.executing.set(s.run.journal != nil)
-	defer s.run.executing.set(false)
-	s.executeTasks()
-}
-
-func (s *superstep) executeTasks() {
 	if len(s.tasks) == 1 && !s.tasks[0].settled {
 		s.performInline()
 		if s.run.session.events != nil || s.tasks[0].err != nil {
@@ -81,12 +66,8 @@ func (s *superstep) collectEnded(ended []int, left int) {
 	for n, place := range ended {
 		ended[n] = s.todo[place]
 	}
-	switch {
-	case left == 0:
-	case s.run.opts.Durability != Exit:
+	if left > 0 && s.run.opts.Durability != Exit {
 		s.storeFinished(ended)
-	case s.run.running != nil:
-		s.run.executing.note(ended)
 	}
 	for _, i := range ended {
 		s.ended(i)

@@ -282,11 +282,3 @@ type nowhereError struct{ what string }
 func (e *nowhereError) Error() string { return "graph: " + e.what }
 
 func (e *nowhereError) Is(err error) bool { return err == ErrTarget }
-
-// inBranch returns err as that of a branch.
-func inBranch(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("branch: %w", err)
-}

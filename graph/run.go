@@ -26,11 +26,10 @@ type run struct {
 	values
 	progress
 	superstep
-	goal      goal
-	paused    pause
-	givenUp   atomic.Bool // it must not write any more
-	running   *running    // the tasks whose nodes run, also in subgraphs; nil if none can be given up
-	executing             // of runs with Exit that can be given up
+	goal    goal
+	paused  pause
+	givenUp atomic.Bool // it must not write any more
+	running *running    // the tasks whose nodes run, also in subgraphs; nil if none can be given up
 	nested
 	lastChild atomic.Pointer[childProgram] // what childProgram returned last
 	observed  atomic.Pointer[observation]  // nil without an observer

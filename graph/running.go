@@ -152,18 +152,6 @@ func (l *running) in(r *run) (all []*task) {
 	return all
 }
 
-// all returns the tasks of r, and of the subgraphs in it, whose nodes run.
-func (l *running) all(r *run) (all []*task) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for t := l.first; t != nil; t = t.next {
-		if isIn(t, r) && t.phase.Load() != phaseIdle {
-			all = append(all, t)
-		}
-	}
-	return all
-}
-
 // release ends the reading of tasks.
 func (l *running) release() {
 	for t := l.first; t != nil; t = t.next {
@@ -215,26 +203,4 @@ func unstopped(r *run, t *task, err error) error {
 			return err
 		}
 	}
-}
-
-// executing is held while what a run has come to is stored from outside: that may be done while the
-// tasks of a step run, and not while their results change the state.
-type executing struct {
-	mu sync.Mutex
-	on bool // the tasks of a step run
-
-	finished []int // the tasks of the step that have finished and are not stored
-}
-
-func (e *executing) set(on bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.on, e.finished = on, nil
-}
-
-// note adds tasks that have finished and are not stored.
-func (e *executing) note(tasks []int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.finished = append(e.finished, tasks...)
 }

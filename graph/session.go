@@ -172,7 +172,8 @@ func (s *session) giveUpLate() {
 	if bound.Await(r.ctx, s.finished) != schedule.GivenUp {
 		return
 	}
-	err := r.giveUp()
+	err := r.running.abandoned(r)
+	r.givenUp.Store(true)
 	_ = s.releaseLease()
 	out := outcome{status: Failed, id: s.id}
 	r.endObserved(out, err)

@@ -354,7 +354,9 @@ func runChild(r *run) (outcome, error) {
 	bound := schedule.Bound{Grace: r.lateGrace(), Extend: r.extension}
 	res := bound.Run(r.ctx, func(context.Context) { out, err = r.runToEnd() })
 	if res.Ending == schedule.GivenUp {
-		given := r.giveUp()
+		given := r.running.abandoned(r)
+		r.givenUp.Store(true)
+		r.session.gaveUp.Store(true)
 		out := outcome{status: Failed, id: r.session.id}
 		r.endObserved(out, given)
 		return out, given

@@ -54,18 +54,6 @@ func (s *subgraphs) save() error {
 	return errors.Join(errs...)
 }
 
-// endTime ends the time of the attempt of t. If expired is true, it was the attempt's own, and what
-// the attempt does from now on does not count. The subgraphs that have finished until now are
-// stored, so that they do not run again in the next attempt.
-func (t *task) endTime(expired bool) error {
-	var err error
-	if t.called().hasUnsaved() {
-		err = t.called().save()
-	}
-	t.givenUp.Store(expired)
-	return err
-}
-
 // noteOpen notes the open questions of a subgraph that failed. If its task fails too, they are
 // listed beside the failure.
 func (s *subgraphs) noteOpen(open []Interrupt) {

@@ -18,7 +18,7 @@ const (
 	socketFrame         = 1 << 20 // bytes of a frame
 	socketPing          = 20 * time.Second
 	socketSubscriptions = 32 // at once
-	socketCommands      = 4  // that wait for the one that is executed
+	socketCommands      = 4  // that may wait while another is executed
 	socketForbidden     = 4403
 	socketNotFound      = 4404
 	socketInvalid       = 4422
@@ -56,19 +56,32 @@ func openSocket(c *call) error {
 	defer stop()
 	conn.SetReadLimit(socketFrame)
 	s.readers.Go(func() { s.ping(ctx, stop) })
-	// Frames are read while a command is executed: the answer to a ping is one of them.
+	// Frames are read while a command is executed: otherwise the answer to a ping would wait.
 	commands := make(chan []byte, socketCommands)
-	defer close(commands)
-	s.readers.Go(func() { defer stop(); s.receiveAll(ctx, commands) })
+	s.readers.Go(func() {
+		defer stop()
+		defer close(commands)
+		s.read(ctx, commands)
+	})
+	for data := range commands {
+		if !s.receive(ctx, data) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// read passes on the frames of the client until it has gone or ctx ends.
+func (s *socket) read(ctx context.Context, frames chan<- []byte) {
 	for {
-		_, data, err := conn.Read(ctx)
+		_, data, err := s.conn.Read(ctx)
 		if err != nil {
-			return nil //nolint:nilerr // the client has gone
+			return
 		}
 		select {
-		case commands <- data:
+		case frames <- data:
 		case <-ctx.Done():
-			return nil
+			return
 		}
 	}
 }
@@ -135,15 +148,6 @@ func (s *socket) ping(ctx context.Context, stop func()) {
 				return
 			}
 		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// receiveAll answers frames, one after the other, until the client has gone.
-func (s *socket) receiveAll(ctx context.Context, frames <-chan []byte) {
-	for data := range frames {
-		if !s.receive(ctx, data) {
 			return
 		}
 	}

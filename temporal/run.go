@@ -109,16 +109,17 @@ func (r *run) carry() (graph.Result[json.RawMessage], error) {
 		err = context.Cause(r.ctx)
 	}
 	over := err != nil || p.Status != graph.Pending
+	left := err != nil && errors.Is(context.Cause(r.ctx), graph.ErrDetached)
 	if w != nil {
-		if over {
+		if over && !left {
 			w.End()
 		}
 		_ = w.Close(r.ctx) // a bus that fails is no failure of the run
 	}
 	if over {
 		res := r.result(&end{Status: p.Status, Checkpoint: p.ID.Checkpoint, Steps: p.Steps, Starved: p.Starved}, p.Interrupts)
-		if err != nil && errors.Is(context.Cause(r.ctx), graph.ErrDetached) {
-			return res, err // who rejoins the run needs its lease, which cannot be acquired again once it is released
+		if left {
+			return res, err // the next caller needs the lease, which cannot be acquired again once it is released
 		}
 		if e := r.release(p.ID); err == nil {
 			err = e

@@ -20,7 +20,7 @@ func TestCookbook_Runs(t *testing.T) {
 	}
 	recipes := strings.Split(string(text), "\n## ")[1:]
 	if len(recipes) != 13 {
-		t.Errorf("there are %d recipes, want 12", len(recipes))
+		t.Errorf("there are %d recipes, want 13", len(recipes))
 	}
 	for _, recipe := range recipes {
 		title, _, _ := strings.Cut(recipe, "\n")
