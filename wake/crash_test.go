@@ -162,7 +162,7 @@ func scheduleDiesAt(t *testing.T, n int, done bool) (whole bool) {
 		t.Fatal(err)
 	}
 	first := &storetest.Life{Left: n, Done: done}
-	g, config := process(first)
+	_, config := process(first)
 	for range 2 {
 		time.Sleep(time.Hour)
 		if !first.Ended() {
@@ -171,7 +171,7 @@ func scheduleDiesAt(t *testing.T, n int, done bool) (whole bool) {
 	}
 	time.Sleep(time.Minute) // leases of the dead run out
 	name := fmt.Sprintf("death at write %d, done %t", n, done)
-	g, config = process(new(storetest.Life))
+	g, config := process(new(storetest.Life))
 	for range 4 {
 		if _, err := wake.Once(t.Context(), config); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -3,7 +3,6 @@ package wake_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -150,7 +149,7 @@ func TestTimers_NamesOfThreadsAreNoSchedules(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := f.timers(), fmt.Sprint("schedule:s 0s, sha256:0 1ns,  1h0m0s"); got != want {
+	if got, want := f.timers(), "schedule:s 0s, sha256:0 1ns,  1h0m0s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
