@@ -83,6 +83,11 @@ func (r *Rate) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// ParamSchema implements [workflow.Described].
+func (Rate) ParamSchema() map[string]any {
+	return map[string]any{"type": "string", "pattern": `^\+?0*[1-9][0-9]*/[-+0-9.a-zµμ]+$`, "$comment": "a rate such as 60/m"}
+}
+
 // PriceEntry is an entry of the section prices of a file: the price of a million tokens of the
 // model with its name.
 //

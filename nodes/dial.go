@@ -140,6 +140,11 @@ type Size int64
 
 var sizeText = regexp.MustCompile(`^([0-9]{1,9})(B|KiB|MiB|GiB)$`)
 
+// ParamSchema implements [workflow.Described].
+func (Size) ParamSchema() map[string]any {
+	return map[string]any{"type": []string{"integer", "string"}, "minimum": 0, "pattern": sizeText.String(), "$comment": "a size such as 512KiB"}
+}
+
 // UnmarshalJSON reads a number or a text.
 func (s *Size) UnmarshalJSON(data []byte) error {
 	if n, err := strconv.ParseUint(string(data), 10, 62); err == nil {

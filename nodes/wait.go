@@ -99,6 +99,11 @@ func (w *Wait) Run(ctx context.Context, _ workflow.Env) (any, error) {
 // Duration is a time that is written as text, such as 500ms, 30s or 1h30m.
 type Duration time.Duration
 
+// ParamSchema implements [workflow.Described].
+func (Duration) ParamSchema() map[string]any {
+	return map[string]any{"type": "string", "pattern": `^[-+0-9.a-zµμ]+$`, "$comment": "a time such as 30s"}
+}
+
 // UnmarshalJSON reads the text.
 func (d *Duration) UnmarshalJSON(data []byte) error {
 	var s string

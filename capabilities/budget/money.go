@@ -70,6 +70,11 @@ func (m *Money) UnmarshalJSON(data []byte) error {
 	return err
 }
 
+// ParamSchema describes the number or the text for editors of workflows.
+func (Money) ParamSchema() map[string]any {
+	return map[string]any{"type": []string{"number", "string"}, "pattern": `^[-+]?[0-9]+(\.[0-9]{1,6})?$`, "$comment": "an amount such as 2.50"}
+}
+
 // Price is the price of a million tokens.
 type Price struct {
 	Input  Money `json:"input"`

@@ -145,6 +145,13 @@ func requiredIn(s schema) []string {
 // paramsSchema is the schema of the parameters of a kind.
 func paramsSchema(k Kind) schema { return goSchema(reflect.TypeOf(paramsIn(k.New()))) }
 
+// Described is a type of parameters that reads its JSON itself, and describes it for editors and
+// the reference.
+type Described interface {
+	// ParamSchema returns a JSON Schema. Its $comment is what the reference prints.
+	ParamSchema() map[string]any
+}
+
 // goSchema returns what a Go type takes of a file: its JSON form, or an expression in
 // the place of any value. open are the types that it is a part of: where one comes
 // again, it is anything.
@@ -158,6 +165,8 @@ func goSchema(t reflect.Type, open ...reflect.Type) schema {
 		return schema{"type": "string"}
 	case t == reflect.TypeFor[Form]():
 		return mapTo(identifier.String(), schema{"oneOf": []schema{textValue, refTo("form")}})
+	case custom && t.Implements(reflect.TypeFor[Described]()):
+		return orExpression(schema(reflect.Zero(t).Interface().(Described).ParamSchema()))
 	case custom || slices.Contains(open, t):
 		return schema{}
 	}

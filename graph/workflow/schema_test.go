@@ -147,6 +147,39 @@ func TestSchema_RejectsInvalidShapes(t *testing.T) {
 	}
 }
 
+// Values that only their own types can read: amounts, rates, times and sizes.
+func TestSchema_ChecksValuesWithATextOfTheirOwn(t *testing.T) {
+	r := resolved(t)
+	for _, tt := range []struct {
+		src   string
+		valid bool
+	}{
+		{"budgets: {b: {money: 2.50}}", true},
+		{"budgets: {b: {money: \"2.50\", raise: {money: 1}}}", true},
+		{"budgets: {b: {money: much}}", false},
+		{"budgets: {b: {money: true}}", false},
+		{"budgets: {b: {money: 1, raise: {money: [1]}}}", false},
+		{"budgets: {b: {rate: 60/m}}", true},
+		{"budgets: {b: {rate: 5/30s}}", true},
+		{"budgets: {b: {rate: 60}}", false},
+		{"budgets: {b: {rate: often}}", false},
+		{"prices: {m: {input: 0.25, output: free}}", false},
+	} {
+		err, readable := validates(r, "version: 1\n"+tt.src+"\nnodes: {a: {set: {}, next: END}}\n")
+		if !readable || (err == nil) != tt.valid {
+			t.Errorf("%s: got %v (readable: %t), want valid: %t", tt.src, err, readable, tt.valid)
+		}
+	}
+	for node, valid := range map[string]bool{
+		"wait: {for: 5m}": true, "wait: {for: \"${{ '5m' }}\"}": true, "wait: {for: 5 minutes}": false, "wait: {for: 5}": false,
+		"http: {url: \"https://example.org\", max_body: 2MiB}": true, "http: {url: \"https://example.org\", max_body: 2MB}": false,
+	} {
+		if err, readable := validates(r, "version: 1\nnodes: {a: {"+node+", next: END}}\n"); !readable || (err == nil) != valid {
+			t.Errorf("%s: got %v (readable: %t), want valid: %t", node, err, readable, valid)
+		}
+	}
+}
+
 // places are files with an unknown key in each object of the language, by the name of
 // the section in the schema.
 var places = map[string]string{
