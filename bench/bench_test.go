@@ -46,8 +46,8 @@ func TestResult_WrongIsNeverFast(t *testing.T) {
 	}
 }
 
-// TestBudget_NotMetIsReported has a chain that is too slow, and ten times faster than a peer, and
-// messages that are too slow for the clock and not too slow beside their floor.
+// The chain is too slow, but ten times faster than a peer. The messages take too long, but no
+// longer than their ratio to plain Go allows.
 func TestBudget_NotMetIsReported(t *testing.T) {
 	r := results{by: map[string][]Measured{"chain of 1000": {
 		{Runner: weft, Samples: []Sample{{Nanos: 101}}},

@@ -30,9 +30,9 @@ func (r results) floor(workload string) (Sample, bool) {
 	return r.of(workload, copyingFloor)
 }
 
-// line is one line of the budget: the most that something may be, or the least. With a floor, a
-// program in plain Go that does the same work in the same run, it also has a most for the ratio to
-// it, which holds on a slow machine too.
+// line is one line of the budget: an upper bound of a value, or a lower one. Where a program in
+// plain Go, the floor, does the same work in the same run, the ratio to it has a bound too. That
+// bound holds on a slow machine as well.
 type line struct {
 	what, unit string
 	got, bound float64
@@ -49,7 +49,7 @@ func (l line) met() bool {
 	return l.got <= l.bound
 }
 
-// verdict is what the table says of a line that is met or not.
+// verdict is the entry of the table for a line that is met or not.
 func verdict(met bool) string {
 	if met {
 		return "met"
@@ -179,14 +179,14 @@ func (r results) further(runner string) (nanos float64, ok bool) {
 
 // stores are what a store costs.
 func (r results) stores() (all []line) {
-	insert, ok0 := r.of("200 steps of 1 KiB, SQLite", "a bare INSERT")
+	insert, ok0 := r.of("200 steps of 1 KiB, SQLite", "a plain INSERT")
 	sqlite, ok4 := r.of("200 steps of 1 KiB, SQLite", weft)
-	all = append(all, line{what: "a step of 1 KiB to SQLite ÷ a bare INSERT of the same bytes", got: sqlite.Nanos / insert.Nanos, bound: 1.3, measured: ok0 && ok4})
-	set, ok1 := r.of("200 steps of 1 KiB, Redis", "a bare SET")
+	all = append(all, line{what: "a step of 1 KiB to SQLite ÷ a plain INSERT of the same bytes", got: sqlite.Nanos / insert.Nanos, bound: 1.3, measured: ok0 && ok4})
+	set, ok1 := r.of("200 steps of 1 KiB, Redis", "a plain SET")
 	commit, ok3 := r.of("200 steps of 1 KiB, Redis", commitAlone)
 	step, ok2 := r.of("200 steps of 1 KiB, Redis", weft)
 	all = append(all,
-		line{what: "a commit to Redis ÷ a bare SET of the same bytes", got: commit.Nanos / set.Nanos, bound: 1.7, measured: ok1 && ok3},
+		line{what: "a commit to Redis ÷ a plain SET of the same bytes", got: commit.Nanos / set.Nanos, bound: 1.7, measured: ok1 && ok3},
 		line{what: "calls of Redis a step, of 200 steps with the load, the input and the lease", got: step.Commands, bound: 1.02, measured: ok2},
 		line{what: "bytes that a step of 1 KiB stores on Redis", got: step.Stored, bound: 2 * 1024, measured: ok2})
 	short, ok1 := r.of("resume of a thread of 10 steps, Redis", weft)

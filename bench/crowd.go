@@ -15,7 +15,7 @@ import (
 // crowd is so many threads at once, each of which counts to steps.
 func crowd(threads, steps int, g ground) Workload {
 	return Workload{Name: fmt.Sprintf("%d threads at once, %d steps each, %s", threads, steps, g.name), Unit: "step", Units: threads * steps, Long: true, Runners: []Runner{
-		{g.bareName, func(ctx context.Context) (Job, error) { return bareCrowd(ctx, threads, steps, g) }},
+		{g.plainName, func(ctx context.Context) (Job, error) { return plainCrowd(ctx, threads, steps, g) }},
 		{weft, func(ctx context.Context) (Job, error) { return weftCrowd(ctx, threads, steps, g) }},
 	}}
 }
@@ -23,8 +23,8 @@ func crowd(threads, steps int, g ground) Workload {
 // countBytes is what a commit of a step that counts takes, about.
 const countBytes = 450
 
-func bareCrowd(ctx context.Context, threads, steps int, g ground) (Job, error) {
-	write, done, err := g.bare(ctx)
+func plainCrowd(ctx context.Context, threads, steps int, g ground) (Job, error) {
+	write, done, err := g.plain(ctx)
 	if err != nil {
 		return Job{}, err
 	}

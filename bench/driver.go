@@ -55,8 +55,8 @@ const (
 	langgraphPy = "LangGraph"
 )
 
-// drivers starts the drivers whose language and libraries are installed in folder. For the others it
-// returns the reasons.
+// drivers starts the drivers whose language and libraries are installed in folder. For the others
+// it returns the reasons.
 func drivers(ctx context.Context, folder string) (there []*driver, missing []string) {
 	for _, d := range []struct {
 		name, needs, do string
@@ -115,8 +115,8 @@ func firstLine(s string) string {
 // maxReply is the time limit of one request to a driver.
 const maxReply = 2 * time.Minute
 
-// ask sends a request and waits for its reply. A driver that exceeds maxReply is killed, and started
-// again for the next request.
+// ask sends a request and waits for its reply. A driver that exceeds maxReply is killed, and
+// started again for the next request.
 func (d *driver) ask(q request) (r reply, err error) {
 	if d.broken {
 		d.close()

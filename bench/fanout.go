@@ -17,7 +17,7 @@ type names struct {
 	N   state.Value[int]   `json:"n"`
 }
 
-// fanOut runs n nodes concurrently. Each writes its name, and the last node reads all names in order.
+// fanOut runs n nodes concurrently. Each writes its name; the last node reads all names in order.
 func fanOut(n int) Workload {
 	return Workload{Name: fmt.Sprintf("fan-out of %d and join", n), Unit: "task", Units: n, Runners: []Runner{
 		{floor, func(context.Context) (Job, error) { return floorFanOut(n) }},

@@ -37,7 +37,7 @@ func command(ctx context.Context, args []string) error {
 	most := flags.Duration("most", 4*time.Second, "a runner that has taken so long for a workload gives no more samples")
 	out := flags.String("out", "", "a file for the tables too")
 	var o options
-	flags.BoolVar(&o.bare, "bare", false, "without servers and other languages")
+	flags.BoolVar(&o.plain, "plain", false, "without servers and other languages")
 	flags.StringVar(&o.redis, "redis", "", "the URL of a Redis; without it one is started")
 	flags.StringVar(&o.postgres, "postgres", "", "the URL of a PostgreSQL; without it one is started")
 	flags.StringVar(&o.folder, "langgraph", "langgraph", "the folder with the drivers of LangGraph")

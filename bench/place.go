@@ -35,17 +35,17 @@ type place struct {
 type ground struct {
 	name string
 	open func(ctx context.Context) (backend, error)
-	// bare returns a function that writes data under a new key, as durably as the server does, and
+	// plain returns a function that writes data under a new key, as durably as the server does, and
 	// one that releases its resources.
-	bare     func(ctx context.Context) (write func(ctx context.Context, data []byte) error, done func(), err error)
-	bareName string
-	saver    string // the name of LangGraph's saver there, "" if it has none
-	address  func() string
+	plain     func(ctx context.Context) (write func(ctx context.Context, data []byte) error, done func(), err error)
+	plainName string
+	saver     string // the name of LangGraph's saver there, "" if it has none
+	address   func() string
 }
 
-// options say what a place is to have.
+// options are what a place is to have.
 type options struct {
-	short, bare     bool // bare is without other runtimes and servers
+	short, plain    bool // plain is without other runtimes and servers
 	redis, postgres string
 	folder          string // of the drivers
 }
@@ -67,7 +67,7 @@ func newPlace(ctx context.Context, o options) (*place, error) {
 		}
 		_ = os.RemoveAll(dir)
 	}
-	if o.bare {
+	if o.plain {
 		return p, nil
 	}
 	for _, s := range []struct {
@@ -117,9 +117,9 @@ var uniques atomic.Int64
 
 func memory() ground {
 	return ground{
-		name: "memory", saver: "memory", address: func() string { return "" }, bareName: copyingFloor,
+		name: "memory", saver: "memory", address: func() string { return "" }, plainName: copyingFloor,
 		open: func(context.Context) (backend, error) { return new(checkpoint.Memory), nil },
-		bare: func(context.Context) (func(context.Context, []byte) error, func(), error) {
+		plain: func(context.Context) (func(context.Context, []byte) error, func(), error) {
 			var mu sync.Mutex
 			var all [][]byte
 			return func(_ context.Context, data []byte) error {
@@ -137,12 +137,12 @@ func memory() ground {
 
 func sqliteIn(dir string) ground {
 	return ground{
-		name: "SQLite", saver: "sqlite", address: func() string { return filepath.Join(dir, "saver"+unique()+".db") }, bareName: "a bare INSERT",
+		name: "SQLite", saver: "sqlite", address: func() string { return filepath.Join(dir, "saver"+unique()+".db") }, plainName: "a plain INSERT",
 		open: func(ctx context.Context) (backend, error) {
 			return sqlite.Open(ctx, filepath.Join(dir, "weft"+unique()+".db"))
 		},
-		bare: func(ctx context.Context) (func(context.Context, []byte) error, func(), error) {
-			db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "bare"+unique()+".db")+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)")
+		plain: func(ctx context.Context) (func(context.Context, []byte) error, func(), error) {
+			db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "plain"+unique()+".db")+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)")
 			if err != nil {
 				return nil, nil, err
 			}
@@ -160,17 +160,17 @@ func sqliteIn(dir string) ground {
 }
 
 func prepare(ctx context.Context, db *sql.DB) (*sql.Stmt, error) {
-	if _, err := db.ExecContext(ctx, "CREATE TABLE bare (id INTEGER PRIMARY KEY, data BLOB)"); err != nil {
+	if _, err := db.ExecContext(ctx, "CREATE TABLE plain (id INTEGER PRIMARY KEY, data BLOB)"); err != nil {
 		return nil, err
 	}
-	return db.PrepareContext(ctx, "INSERT INTO bare (data) VALUES (?)")
+	return db.PrepareContext(ctx, "INSERT INTO plain (data) VALUES (?)")
 }
 
 func redisAt(url string) ground {
 	return ground{
-		name: "Redis", bareName: "a bare SET",
+		name: "Redis", plainName: "a plain SET",
 		open: func(ctx context.Context) (backend, error) { return redis.OpenURL(ctx, url) },
-		bare: func(context.Context) (func(context.Context, []byte) error, func(), error) {
+		plain: func(context.Context) (func(context.Context, []byte) error, func(), error) {
 			o, err := goredis.ParseURL(url)
 			if err != nil {
 				return nil, nil, err
@@ -186,19 +186,19 @@ func redisAt(url string) ground {
 
 func postgresAt(url string) ground {
 	return ground{
-		name: "PostgreSQL", saver: "postgres", address: func() string { return nodeURL(url) }, bareName: "a bare INSERT",
+		name: "PostgreSQL", saver: "postgres", address: func() string { return nodeURL(url) }, plainName: "a plain INSERT",
 		open: func(ctx context.Context) (backend, error) { return postgres.Open(ctx, url, postgres.Config{}) },
-		bare: func(ctx context.Context) (func(context.Context, []byte) error, func(), error) {
+		plain: func(ctx context.Context) (func(context.Context, []byte) error, func(), error) {
 			pool, err := pgxpool.New(ctx, url)
 			if err != nil {
 				return nil, nil, err
 			}
-			if _, err := pool.Exec(ctx, "CREATE TABLE IF NOT EXISTS weft_bench_bare (id bigserial PRIMARY KEY, data bytea)"); err != nil {
+			if _, err := pool.Exec(ctx, "CREATE TABLE IF NOT EXISTS weft_bench_plain (id bigserial PRIMARY KEY, data bytea)"); err != nil {
 				pool.Close()
 				return nil, nil, err
 			}
 			return func(ctx context.Context, data []byte) error {
-				_, err := pool.Exec(ctx, "INSERT INTO weft_bench_bare (data) VALUES ($1)", data)
+				_, err := pool.Exec(ctx, "INSERT INTO weft_bench_plain (data) VALUES ($1)", data)
 				return err
 			}, pool.Close, nil
 		},

@@ -10,7 +10,7 @@ func header(w io.Writer) {
 	fmt.Fprint(w, "| workload | runner | time | spread | allocs | bytes | stored | commands | peak | × first | × Weft |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 }
 
-// report adds a workload to the table: medians, spreads, and ratios to the first runner and to Weft.
+// report adds a workload to the table: medians, spreads, and ratios to the first runner and Weft.
 func report(w io.Writer, work Workload, all []Measured) {
 	own := all[0]
 	for _, m := range all {

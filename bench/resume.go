@@ -16,7 +16,7 @@ type asking struct {
 	Answers state.Sum[int]     `json:"answers"`
 }
 
-// resume resumes a thread of n texts of 1 KiB, which then asks again: a load, a step and a question.
+// resume resumes a thread of n texts of 1 KiB, which asks again: a load, a step and a question.
 func resume(n int, g ground) Workload {
 	return Workload{Name: fmt.Sprintf("resume of a thread of %d steps, %s", n, g.name), Unit: "resume", Units: 1, Runners: []Runner{
 		{weft, func(ctx context.Context) (Job, error) { return weftResume(ctx, n, g) }},

@@ -146,7 +146,7 @@ func serveTable(ctx context.Context, w io.Writer, o options, streams int, only *
 		name, url string
 		start     func(context.Context) (*server, error)
 	}{{"Redis", o.redis, startRedis}, {"PostgreSQL", o.postgres, startPostgres}} {
-		if s.url == "" && !o.bare {
+		if s.url == "" && !o.plain {
 			started, err := s.start(ctx)
 			if err != nil {
 				fmt.Fprintf(w, "%s is not measured: %s\n\n", s.name, firstLine(err.Error()))

@@ -30,7 +30,7 @@ const commitBytes = 1546
 // steps adds n texts of 1 KiB to a log, one a step, with a store below.
 func steps(n int, g ground) Workload {
 	return Workload{Name: fmt.Sprintf("%d steps of 1 KiB, %s", n, g.name), Unit: "step", Units: n, Runners: []Runner{
-		{g.bareName, func(ctx context.Context) (Job, error) { return bareSteps(ctx, n, g) }},
+		{g.plainName, func(ctx context.Context) (Job, error) { return plainSteps(ctx, n, g) }},
 		{commitAlone, func(ctx context.Context) (Job, error) { return commitSteps(ctx, n, g) }},
 		{weft, func(ctx context.Context) (Job, error) { return weftSteps(ctx, n, &g) }},
 	}}
@@ -63,8 +63,8 @@ func textsOf(n int) []string {
 	return texts
 }
 
-func bareSteps(ctx context.Context, n int, g ground) (Job, error) {
-	write, done, err := g.bare(ctx)
+func plainSteps(ctx context.Context, n int, g ground) (Job, error) {
+	write, done, err := g.plain(ctx)
 	if err != nil {
 		return Job{}, err
 	}
@@ -120,8 +120,8 @@ func weftSteps(ctx context.Context, n int, g *ground) (Job, error) {
 	}, nil
 }
 
-// stepsGraph is a graph of one node, which calls next with the length of the log. The node adds text
-// to the log, and runs again while more is true.
+// stepsGraph is a graph of one node, which calls next with the length of the log. The node adds
+// text to the log, and runs again while more is true.
 func stepsGraph(cfg graph.Config, next func(i int) (text string, more bool)) (*graph.Graph[log], error) {
 	b := graph.New[log]("steps")
 	b.Node("add", graph.Router(func(_ context.Context, s *log) (graph.Command, error) {

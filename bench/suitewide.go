@@ -204,8 +204,8 @@ func lengthOf(s *record.Record, name string) int {
 	return len(all)
 }
 
-// writeWide writes the value read: the whole to lists, the last item to objects, and a text to other
-// fields.
+// writeWide writes the value read: the whole to lists, the last item to objects, and a text to
+// other fields.
 func writeWide(s *record.Record, read any, text string, names []string) error {
 	all, ok := read.([]any)
 	if !ok {

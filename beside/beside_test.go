@@ -57,8 +57,8 @@ func TestPage_IsWhatIsSeen(t *testing.T) {
 	}
 }
 
-// agree reports whether outcomes of a few runs fit those on the page: all are on it, or the page has
-// other outcomes than the wanted one, as they have.
+// agree reports whether outcomes of a few runs fit those on the page: all are on it, or the page
+// has other outcomes than the wanted one, as they have.
 func agree(c Case, listed, seen Seen) bool {
 	for _, outcome := range seen {
 		if !slices.Contains(listed, outcome) && (outcome == c.Want || verdict(c, listed) == "yes") {

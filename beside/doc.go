@@ -1,5 +1,5 @@
-// Command beside puts the same cases to Weft and to other graph runtimes for agents in Go, and writes
-// what each of them did to docs/beside.md.
+// Command beside puts the same cases to Weft and to other graph runtimes for agents in Go, and
+// writes what each of them did to docs/beside.md.
 //
 //	go run -C beside . [-times N] [-write]
 //
@@ -14,10 +14,10 @@
 //
 // The test of this module renders the page anew from the outcomes on it, which must give the same
 // page. It then runs each program twice. Weft's outcomes must be the wanted ones. Those of another
-// runtime must be on the page, or be other than the wanted one where the page has such outcomes too:
-// what a runtime does wrong may vary more than 20 runs show. A disagreement counts if it is seen
-// three times in turn, because some cases depend on how fast nodes are.
+// runtime must be on the page, or be other than the wanted one where the page has such outcomes
+// too: what a runtime does wrong may vary more than 20 runs show. A disagreement counts if it is
+// seen three times in turn, because some cases depend on how fast nodes are.
 //
-// The versions of the runtimes are those of go.mod. A new version needs its day in the [Runtime], and
-// a new page.
+// The versions of the runtimes are those of go.mod. A new version needs its day in the [Runtime],
+// and a new page.
 package main

@@ -33,7 +33,7 @@ const (
 		"**–** means that the case cannot be said."
 )
 
-// render returns the page. seen are the outcomes of the programs, and note names the day of the runs.
+// render returns the page. seen are the outcomes of the programs; note names the day of the runs.
 func render(seen table, note string) (string, error) {
 	var b strings.Builder
 	b.WriteString(intro)

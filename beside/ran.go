@@ -87,13 +87,13 @@ func (g gate) wait() {
 
 var (
 	errBoom = errors.New("boom")
-	// errWaits stands for a run that waits for an answer, where a runtime has no error for that.
+	// errWaits marks a run that waits for an answer, where a runtime has no error for that.
 	errWaits = errors.New(waits)
-	// What differs from run to run in an error, such as ids and addresses.
+	// changing matches what differs from run to run in an error, such as ids and addresses.
 	changing = regexp.MustCompile(`0x[0-9a-f]+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|\b\d+(\.\d+)?(ns|µs|ms|s)\b`)
 )
 
-// failed says how a run ended: with nothing wrong, with the error of its context, or with another.
+// failed describes how a run ended: without an error, with that of its context, or with another.
 func failed(err error) string {
 	switch {
 	case err == nil:
@@ -115,8 +115,8 @@ func short(text string) string {
 	return text
 }
 
-// orders runs a graph 60 times, and compares the orders of its results. In each run another of three
-// nodes is the slowest.
+// orders runs a graph 60 times, and compares the orders of its results. In each run another of
+// three nodes is the slowest.
 func orders(run func(slowest int) ([]string, error)) string {
 	seen := map[string]bool{}
 	for i := range 60 {
@@ -160,8 +160,8 @@ func crowd(run func(input int) (bool, error)) string {
 	return "200 of 200 right"
 }
 
-// looped says how a loop ended whose limit of steps is 50. Its node returns an error after 300
-// runs, where no limit has ended it before.
+// looped describes how a loop with a limit of 50 steps ended. Its node returns an error after 300
+// runs if no limit has ended the loop by then.
 func looped(r *ran, err error, isLimit func(error) bool) string {
 	switch n := r.of("n"); {
 	case n >= enough:
@@ -192,7 +192,7 @@ func spinAndCancel(r *ran, cancel func()) error {
 	return spin(r)
 }
 
-// cancelled says how a loop ended whose context was cancelled in the tenth run.
+// cancelled describes how a loop ended whose context was cancelled in the tenth run.
 func cancelled(r *ran, err error) string {
 	how := failed(err)
 	switch n := r.of("n"); {
@@ -206,7 +206,7 @@ func cancelled(r *ran, err error) string {
 	return "went on for a few steps; " + how
 }
 
-// named says whether an error names the node.
+// named reports whether an error names the node.
 func named(err error, node string) string {
 	switch {
 	case err == nil:
@@ -246,7 +246,7 @@ func failsFirst(r *ran, done gate) error {
 	return errBoom
 }
 
-// cutter is the nodes a, b and c of a graph, of which c stops the first run when a and b have ended.
+// cutter has the nodes a, b and c of a graph: c stops the first run when a and b have ended.
 type cutter struct {
 	r      *ran
 	cancel func()
@@ -270,12 +270,12 @@ func (c *cutter) run(ctx context.Context, name string) error {
 	return context.Canceled
 }
 
-// newest says how many of ten steps a checkpoint has.
+// newest describes a checkpoint that has so many of ten steps.
 func newest(steps int) string {
 	return fmt.Sprintf("the newest checkpoint has %d of 10 steps", steps)
 }
 
-// refused says what became of the answer no to a question that has one.
+// refused reports whether the answer no to a question was accepted.
 func refused(err error) string {
 	if err == nil {
 		return "no is taken"

@@ -461,8 +461,8 @@ func trpcTwoQuestions(r *ran) trpcGraph {
 	return trpcOf(sg)
 }
 
-// trpcTwice adds a node b to a graph with a node a, lets it fail after done was opened, and tries the
-// thread again.
+// trpcTwice adds a node b to a graph with a node a, lets it fail after done was opened, and tries
+// the thread again.
 func trpcTwice(ctx context.Context, r *ran, done gate, sg *graph.StateGraph) string {
 	sg.AddNode("b", trpcDoes(func() error { return failsFirst(r, done) }))
 	trpcRuns(sg, r, "join")

@@ -380,7 +380,7 @@ func weftBetween(b *weftBuilder, name string, fn func(context.Context, *weftStat
 	b.Edge(name, graph.End)
 }
 
-// weftHow says how a run ended.
+// weftHow describes how a run ended.
 func weftHow(res graph.Result[weftState], err error) string {
 	if err == nil && res.Status == graph.Interrupted {
 		return waits
@@ -474,7 +474,7 @@ func weftLoop(ctx context.Context, do func() error) (graph.Result[weftState], er
 	return g.Invoke(ctx, weftState{}, graph.RunOptions{})
 }
 
-// weftNamed runs a graph, and says whether its error names a node.
+// weftNamed runs a graph, and reports whether its error names a node.
 func weftNamed(ctx context.Context, b *weftBuilder, node string) string {
 	g, err := b.Compile(graph.Config{})
 	if err != nil {

@@ -23,8 +23,8 @@ const Scope = "github.com/weftrun/weft/otel"
 
 // Config configures an [Observer]. The zero Config is usable.
 type Config struct {
-	// Tracer and Meter make the spans and the instruments; nil is the global provider, also one that
-	// is set later.
+	// Tracer and Meter make the spans and the instruments; nil is the global provider, also one
+	// that is set later.
 	Tracer trace.TracerProvider
 	Meter  metric.MeterProvider
 	// Log gets a line for each run that ends and each attempt that fails; nil logs nothing. The

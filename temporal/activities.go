@@ -190,8 +190,8 @@ func (a *activities) plan(ctx context.Context, q planRequest) (*plan, error) {
 	return a.planStep(b.ctx, g, thread, q, b, nil)
 }
 
-// planStep plans a step in the lease of its run. at, if it is not nil, is the commit that the thread
-// must be at.
+// planStep plans a step in the lease of its run. at, if it is not nil, is the commit that the
+// thread must be at.
 func (a *activities) planStep(ctx context.Context, g graph.Untyped, thread string, q planRequest, b *beat, at *uint64) (*plan, error) {
 	options, err := a.options(ctx, thread, q.Step)
 	if err != nil {

@@ -47,8 +47,8 @@ type ClientConfig struct {
 	// TaskTimeout is how long a workflow waits for a worker that died while it decided on the next
 	// activity; 0 means 1.5 seconds.
 	TaskTimeout time.Duration
-	// SearchAttributes sets GraphAttribute, StatusAttribute, InterruptedAttribute and OwnerAttribute.
-	// The namespace must have them.
+	// SearchAttributes sets GraphAttribute, StatusAttribute, InterruptedAttribute and
+	// OwnerAttribute. The namespace must have them.
 	SearchAttributes bool
 }
 
@@ -66,7 +66,7 @@ type port interface {
 	// run has a job carried out and returns how it ended; the workflow is begun if there is none.
 	// It calls accepted when the workflow has the job.
 	run(ctx context.Context, in turnInput, j job, accepted func()) (*end, error)
-	// await waits for the end of a run that moved. It calls accepted when the workflow knows the run.
+	// await waits for the end of a run that moved. It calls accepted when the workflow has it.
 	await(ctx context.Context, id, run string, accepted func()) (*end, error)
 	signal(ctx context.Context, id, name string, q StopRequest) error
 }
@@ -96,8 +96,8 @@ func newClient(g graph.Untyped, cfg ClientConfig, p port) (*Client, error) {
 // newRun returns an id of a run. It is short, since each activity carries it.
 func newRun() string { return strings.ToLower(rand.Text()[:20]) }
 
-// Rejoin implements work.Engine of package server/work: Start, StartResume, Invoke and Resume of the
-// graph that it returns wait for the run with RunOptions.ID if its workflow knows it.
+// Rejoin implements work.Engine of package server/work: Start, StartResume, Invoke and Resume of
+// the graph that it returns wait for the run with RunOptions.ID if its workflow knows it.
 func (c *Client) Rejoin() graph.Untyped {
 	again := *c
 	again.rejoin = true

@@ -10,10 +10,13 @@
 //
 // A client is a [graph.Untyped]: what drives a graph in its own process drives it here unchanged.
 //
-//	runs, err := temporal.NewClient(client, review.Untyped(), temporal.ClientConfig{Store: store, Queue: "weft"})
+//	runs, err := temporal.NewClient(client, review.Untyped(), temporal.ClientConfig{
+//		Store: store, Queue: "weft",
+//	})
 //	res, err := runs.Invoke(ctx, input, graph.RunOptions{Thread: "t1"})
 //	if res.Status == graph.Interrupted {
-//		res, err = runs.Resume(ctx, graph.Answer(res.Interrupts[0].ID, true), graph.RunOptions{Thread: "t1"})
+//		answer := graph.Answer(res.Interrupts[0].ID, true)
+//		res, err = runs.Resume(ctx, answer, graph.RunOptions{Thread: "t1"})
 //	}
 //
 // Clients and workers open the same store, such as Redis or PostgreSQL.
@@ -51,6 +54,6 @@
 //
 // Edits do not travel: Patch and Edit of a client commit to the thread from the process of the
 // caller, and Resume goes on with it in the fleet. UpdateAndResume makes a commit of its edit, and
-// another of what follows. Config.MaxSteps and Config.Timeout bound each segment. A [graph.Drain] that was given in RunOptions is looked at
-// while the caller waits.
+// another of what follows. Config.MaxSteps and Config.Timeout bound each segment. A [graph.Drain]
+// that was given in RunOptions is looked at while the caller waits.
 package temporal

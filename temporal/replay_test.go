@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// The histories in testdata were recorded on a server. A workflow that decides otherwise than it did
-// then would break the turns that are under way at a deployment.
+// The histories in testdata were recorded on a server. A workflow that decides otherwise than it
+// did then would break the turns that are under way at a deployment.
 func TestReplay_RecordedHistories(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {

@@ -167,13 +167,13 @@ func (b *beat) watch(ctx context.Context, info activity.Info) {
 			b.drain.Request("the worker stops")
 		case <-ended:
 			ended = nil
-			b.obey(alive, info)
+			b.stopWork(alive, info)
 		}
 	}
 }
 
-// obey finds out why the activity was cancelled, and stops the work.
-func (b *beat) obey(ctx context.Context, info activity.Info) {
+// stopWork asks why the activity was cancelled, and stops the work accordingly.
+func (b *beat) stopWork(ctx context.Context, info activity.Info) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	r, err := stopReply{}, error(nil)

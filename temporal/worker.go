@@ -25,8 +25,8 @@ const DefaultQueue = "weft"
 
 // WorkerConfig is what a worker runs.
 type WorkerConfig struct {
-	// Graphs are compiled with Store. Two programs of one graph may stand side by side, such as the
-	// one before a deployment.
+	// Graphs are compiled with Store. It may have several programs of one graph, such as
+	// those before and after a deployment.
 	Graphs []graph.Untyped
 	// Store is that of the graphs and of the clients.
 	Store checkpoint.Store
@@ -106,8 +106,8 @@ func (w *Worker) Run(ctx context.Context) error {
 // Start polls the queue until Stop.
 func (w *Worker) Start() error { return w.worker.Start() }
 
-// Stop lets the steps that run finish and commit, up to WorkerConfig.StopTimeout. Other workers go on
-// with the runs.
+// Stop lets the steps that run finish and commit, up to WorkerConfig.StopTimeout. Other workers go
+// on with the runs.
 func (w *Worker) Stop() { w.worker.Stop() }
 
 // registry is what a worker and Temporal's test environment have in common.

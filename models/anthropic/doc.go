@@ -1,6 +1,8 @@
 // Package anthropic is a [model.Model] for the Messages API of Anthropic, by its official library.
 //
-//	m, err := anthropic.New(anthropic.Config{Model: "claude-sonnet-4-5"}) // the key is in ANTHROPIC_API_KEY
+//	m, err := anthropic.New(anthropic.Config{Model: "claude-sonnet-4-5"})
+//
+// The key is in the environment variable ANTHROPIC_API_KEY.
 //
 // Answers are streamed. The package retries nothing: every failure is a [*model.Error] whose kind
 // determines whether another attempt may succeed, with the wait that the server asks for. No
@@ -10,7 +12,9 @@
 //
 // The model thinks if the request asks for it:
 //
-//	r.Options = map[string]json.RawMessage{"thinking": json.RawMessage(`{"type":"enabled","budget_tokens":2048}`)}
+//	r.Options = map[string]json.RawMessage{
+//		"thinking": json.RawMessage(`{"type":"enabled","budget_tokens":2048}`),
+//	}
 //
 // A thought is streamed as Reasoning. The whole thought with its signature is a part of the
 // message, of type [PartThinking] or [PartRedacted]. The package sends it back in later requests,

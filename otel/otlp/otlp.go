@@ -62,8 +62,8 @@ type Telemetry struct {
 	timeout time.Duration
 }
 
-// Start starts the export. It connects to nothing: a collector that cannot be reached is reported by
-// Close, and never stops a run.
+// Start starts the export. It connects to nothing: a collector that cannot be reached is reported
+// by Close, and never stops a run.
 func Start(ctx context.Context, c Config) (*Telemetry, error) {
 	t := &Telemetry{timeout: cmp.Or(c.Timeout, 5*time.Second)}
 	traceTo := []otlptracehttp.Option{otlptracehttp.WithTimeout(t.timeout), otlptracehttp.WithRetry(otlptracehttp.RetryConfig{})}
@@ -137,7 +137,7 @@ func (t *Telemetry) Flush(ctx context.Context) error {
 	return errors.Join(t.traces.ForceFlush(ctx), t.metrics.ForceFlush(ctx))
 }
 
-// Close sends what is left, and ends the export. Its error says what could not be sent.
+// Close sends what is left, and ends the export. Its error names what could not be sent.
 func (t *Telemetry) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()

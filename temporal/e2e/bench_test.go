@@ -21,7 +21,7 @@ import (
 	"github.com/weftrun/weft/temporal"
 )
 
-// looping returns a graph of one node that runs as many steps as most says.
+// looping returns a graph of one node that runs most steps.
 func looping(b *testing.B, name string, store checkpoint.Store, most int) graph.Untyped {
 	b.Helper()
 	g := graph.New[padded](name)
@@ -100,16 +100,16 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// bare is a workflow with the activities of a run in nodes mode, and without Weft.
-func bare(ctx workflow.Context, steps int) error {
+// plain is a workflow with the activities of a run in nodes mode, but without Weft.
+func plain(ctx workflow.Context, steps int) error {
 	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: 2 * time.Second})
 	ordinary := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Hour, HeartbeatTimeout: 10 * time.Second,
 		RetryPolicy: &sdk.RetryPolicy{InitialInterval: 100 * time.Millisecond}})
 	for range steps {
-		if err := workflow.ExecuteActivity(ordinary, "bare.Task").Get(ctx, nil); err != nil {
+		if err := workflow.ExecuteActivity(ordinary, "plain.Task").Get(ctx, nil); err != nil {
 			return err
 		}
-		if err := workflow.ExecuteLocalActivity(local, "bare.Commit").Get(ctx, nil); err != nil {
+		if err := workflow.ExecuteLocalActivity(local, "plain.Commit").Get(ctx, nil); err != nil {
 			return err
 		}
 	}
@@ -117,7 +117,7 @@ func bare(ctx workflow.Context, steps int) error {
 }
 
 // BenchmarkNodes compares threads in nodes mode with a workflow of the same activities that do
-// nothing. Each round runs 8 of either, of 50 steps, in turns, and the figures are medians of rounds.
+// nothing. Each round runs 8 of each, of 50 steps, in turns. The figures are medians of rounds.
 func BenchmarkNodes(b *testing.B) {
 	const steps, threads = 50, 8
 	name := fmt.Sprint("nodes", queues.Add(1))
@@ -127,9 +127,9 @@ func BenchmarkNodes(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer c.Close()
-	w := worker.New(c, name+"-bare", worker.Options{})
-	w.RegisterWorkflowWithOptions(bare, workflow.RegisterOptions{Name: "bare"})
-	for _, activityName := range []string{"bare.Task", "bare.Commit"} {
+	w := worker.New(c, name+"-plain", worker.Options{})
+	w.RegisterWorkflowWithOptions(plain, workflow.RegisterOptions{Name: "plain"})
+	for _, activityName := range []string{"plain.Task", "plain.Commit"} {
 		w.RegisterActivityWithOptions(func(context.Context) error { return nil }, activity.RegisterOptions{Name: activityName})
 	}
 	if err := w.Start(); err != nil {
@@ -150,9 +150,9 @@ func BenchmarkNodes(b *testing.B) {
 		weftOnes := func() (wall, cpu time.Duration) {
 			return together(func(k int) { runOf(b, runs, fmt.Sprintf("t%d.%d", i, k), steps) })
 		}
-		bareOnes := func() (wall, cpu time.Duration) {
+		plainOnes := func() (wall, cpu time.Duration) {
 			return together(func(k int) {
-				run, err := c.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{ID: fmt.Sprintf("%s/bare%d.%d", name, i, k), TaskQueue: name + "-bare"}, "bare", steps)
+				run, err := c.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{ID: fmt.Sprintf("%s/plain%d.%d", name, i, k), TaskQueue: name + "-plain"}, "plain", steps)
 				if err == nil {
 					err = run.Get(b.Context(), nil)
 				}
@@ -164,9 +164,9 @@ func BenchmarkNodes(b *testing.B) {
 		var a, c [2]time.Duration // ours and theirs: wall and processor
 		if i%2 == 0 {
 			a[0], a[1] = weftOnes()
-			c[0], c[1] = bareOnes()
+			c[0], c[1] = plainOnes()
 		} else {
-			c[0], c[1] = bareOnes()
+			c[0], c[1] = plainOnes()
 			a[0], a[1] = weftOnes()
 		}
 		ours, theirs = append(ours, a[0].Seconds()*1000/steps), append(theirs, c[0].Seconds()*1000/steps)
@@ -179,9 +179,9 @@ func BenchmarkNodes(b *testing.B) {
 		round(i)
 	}
 	b.ReportMetric(median(ours), "ms/superstep")
-	b.ReportMetric(median(theirs), "bare-ms/superstep")
-	b.ReportMetric(median(wallRatios), "x-bare")
-	b.ReportMetric(median(cpuRatios), "x-bare-cpu")
+	b.ReportMetric(median(theirs), "plain-ms/superstep")
+	b.ReportMetric(median(wallRatios), "x-plain")
+	b.ReportMetric(median(cpuRatios), "x-plain-cpu")
 }
 
 func median(all []float64) float64 {

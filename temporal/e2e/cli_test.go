@@ -25,19 +25,16 @@ import (
 // asProgram is the environment variable that makes the test binary the command weft.
 const asProgram = "WEFT_TEST_AS_PROGRAM"
 
-// beProgram makes this process the command line with the engine, if its environment says so.
-func beProgram() {
-	if os.Getenv(asProgram) == "" {
-		return
-	}
+// program is the command line with the engine. It ends the process.
+func program() {
 	c := stock.Config()
 	c.Engines = map[string]weftcli.EngineOpener{engine.Scheme: engine.Open}
 	c.Chats = map[string]weftcli.Chat{"echo": openEcho}
 	c.Graphs = map[string]weftcli.Graph{"count": openCounting}
-	weftcli.Main(c) // does not return
+	weftcli.Main(c)
 }
 
-// openEcho returns an agent that repeats what is said, and the process that says it.
+// openEcho returns an agent that answers with its task and the id of the process.
 func openEcho(_ context.Context, store checkpoint.Store) (turn.Untyped, error) {
 	answer := func(_ context.Context, r turn.AnswerRequest) (string, error) {
 		return fmt.Sprintf("%s from process %d", r.Task, os.Getpid()), nil
@@ -67,61 +64,61 @@ nodes:
     next: END
 `
 
-// desk is a folder in which commands are given.
-type desk struct {
+// shell runs commands of the program in a folder.
+type shell struct {
 	*testing.T
 	dir string
 	env []string
 }
 
 // command returns a command of the program.
-func (d desk) command(args ...string) *exec.Cmd {
-	d.Helper()
+func (sh shell) command(args ...string) *exec.Cmd {
+	sh.Helper()
 	exe, err := os.Executable()
 	if err != nil {
-		d.Fatal(err)
+		sh.Fatal(err)
 	}
-	cmd := exec.CommandContext(d.Context(), exe, args...)
-	cmd.Dir = d.dir
-	cmd.Env = append(append(os.Environ(), d.env...), asProgram+"=1", "WEFT_STORE=sqlite:"+filepath.Join(d.dir, "weft.db"))
+	cmd := exec.CommandContext(sh.Context(), exe, args...)
+	cmd.Dir = sh.dir
+	cmd.Env = append(append(os.Environ(), sh.env...), asProgram+"=1", "WEFT_STORE=sqlite:"+filepath.Join(sh.dir, "weft.db"))
 	return cmd
 }
 
-// call gives a command and returns its exit code and what it printed.
-func (d desk) call(args ...string) (code int, printed string) {
-	d.Helper()
-	cmd := d.command(args...)
+// call runs a command and returns its exit code and what it printed.
+func (sh shell) call(args ...string) (code int, printed string) {
+	sh.Helper()
+	cmd := sh.command(args...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
 	if bad := (*exec.ExitError)(nil); err != nil && !errors.As(err, &bad) {
-		d.Fatal(err)
+		sh.Fatal(err)
 	}
 	return cmd.ProcessState.ExitCode(), out.String()
 }
 
 // worker starts a worker, and returns when it works.
-func (d desk) worker(args ...string) *exec.Cmd {
-	d.Helper()
-	cmd := d.command(append([]string{"worker"}, args...)...)
+func (sh shell) worker(args ...string) *exec.Cmd {
+	sh.Helper()
+	cmd := sh.command(append([]string{"worker"}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		d.Fatal(err)
+		sh.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		d.Fatal(err)
+		sh.Fatal(err)
 	}
-	d.Cleanup(func() { kill(cmd) })
+	sh.Cleanup(func() { kill(cmd) })
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !strings.HasPrefix(line, "working for ") {
-		d.Fatalf("the worker printed %q (%v), want that it works", line, err)
+		sh.Fatalf("the worker printed %q (%v), want that it works", line, err)
 	}
 	return cmd
 }
 
 func TestCommandLine_RunsOnTheEngine(t *testing.T) {
-	d := desk{T: t, dir: t.TempDir()}
-	if err := os.WriteFile(filepath.Join(d.dir, "release.yaml"), []byte(release), 0o600); err != nil {
+	sh := shell{T: t, dir: t.TempDir()}
+	if err := os.WriteFile(filepath.Join(sh.dir, "release.yaml"), []byte(release), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	on := "temporal://" + shared.Address + "/default?queue=cli"
@@ -138,16 +135,16 @@ func TestCommandLine_RunsOnTheEngine(t *testing.T) {
 			}
 		}
 	}
-	w := d.worker("--engine", on, "release.yaml", "echo")
-	want("run", 4, "Release 1.2?", "--engine")(d.call("run", "release.yaml", "--engine", on, "--thread", "r1", "--input", "version=1.2"))
-	want("run of the waiting thread", 4, "Release 1.2?")(d.call("run", "release.yaml", "--engine", on, "--thread", "r1", "--input", "version=1.2"))
-	want("inbox", 0, "Release 1.2?")(d.call("inbox"))
-	want("inbox approve", 0, "Release 1.2")(d.call("inbox", "approve", "r1", "--engine", on))
-	want("run", 4, "Release 1.3?")(d.call("run", "release.yaml", "--engine", on, "--thread", "b", "--input", "version=1.3"))
-	want("resume", 0, "Release 1.3")(d.call("resume", "b", "--engine", on, "--answer", "yes"))
-	want("history", 0, "ask")(d.call("history", "b"))
-	want("chat", 0, fmt.Sprintf("hello from process %d", w.Process.Pid))(d.call("chat", "echo", "--engine", on, "--thread", "c", "--say", "hello"))
-	want("an engine that is not there", 2, "cannot be used")(d.call("run", "release.yaml", "--engine", "temporal://127.0.0.1:1/x", "--input", "version=1"))
+	w := sh.worker("--engine", on, "release.yaml", "echo")
+	want("run", 4, "Release 1.2?", "--engine")(sh.call("run", "release.yaml", "--engine", on, "--thread", "r1", "--input", "version=1.2"))
+	want("run of the waiting thread", 4, "Release 1.2?")(sh.call("run", "release.yaml", "--engine", on, "--thread", "r1", "--input", "version=1.2"))
+	want("inbox", 0, "Release 1.2?")(sh.call("inbox"))
+	want("inbox approve", 0, "Release 1.2")(sh.call("inbox", "approve", "r1", "--engine", on))
+	want("run", 4, "Release 1.3?")(sh.call("run", "release.yaml", "--engine", on, "--thread", "b", "--input", "version=1.3"))
+	want("resume", 0, "Release 1.3")(sh.call("resume", "b", "--engine", on, "--answer", "yes"))
+	want("history", 0, "ask")(sh.call("history", "b"))
+	want("chat", 0, fmt.Sprintf("hello from process %d", w.Process.Pid))(sh.call("chat", "echo", "--engine", on, "--thread", "c", "--say", "hello"))
+	want("an engine that is not there", 2, "cannot be used")(sh.call("run", "release.yaml", "--engine", "temporal://127.0.0.1:1/x", "--input", "version=1"))
 	if err := w.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package e2e has a Temporal server in this process, for tests and for people who try the fleet: run
-// it with
+// Package e2e has a Temporal server in this process, for tests and for people who try the fleet:
+// run it with
 //
 //	go run ./devserver
 //

@@ -36,7 +36,7 @@ func add(_ context.Context, s *padded) error {
 	return nil
 }
 
-// wide returns a graph of steps that have as many tasks each as fan says.
+// wide returns a graph of steps with fan tasks each.
 func wide(t *testing.T, name string, store checkpoint.Store, steps, fan int) *graph.Graph[padded] {
 	t.Helper()
 	b := graph.New[padded](name)
@@ -62,9 +62,9 @@ func wide(t *testing.T, name string, store checkpoint.Store, steps, fan int) *gr
 	return g
 }
 
-// A superstep that is driven adds at most 2 KiB to the history, whatever the state. How many tasks of
-// the workflow three results cause depends on when they come: these events, of about 300 bytes each,
-// are counted only where one result comes at a time.
+// A superstep that is driven adds at most 2 KiB to the history, whatever the state. How many tasks
+// of the workflow three results cause depends on when they come: these events, of about 300 bytes
+// each, are counted only where one result comes at a time.
 func TestNodes_HistoryOfAStepIsSmall(t *testing.T) {
 	const steps = 20
 	for _, tt := range []struct{ fan, pad, most int }{{1, 10, 2048}, {1, 3 << 20, 2048}, {3, 3 << 20, 2048}} {
@@ -158,7 +158,7 @@ func TestSegments_HistoryOfARunIsSmall(t *testing.T) {
 	}
 }
 
-// ofWorkflowTask reports whether ev says that the server woke the workflow, or that it answered.
+// ofWorkflowTask reports whether ev records that the server woke the workflow, or its answer.
 func ofWorkflowTask(ev *historypb.HistoryEvent) bool {
 	switch ev.EventType {
 	case enums.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, enums.EVENT_TYPE_WORKFLOW_TASK_STARTED, enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:

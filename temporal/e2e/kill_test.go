@@ -36,13 +36,13 @@ type field struct {
 	*testing.T
 	address, queue, path, file string
 	store                      checkpoint.Store
-	graph                      *graph.Graph[ledger]
+	graph                      *graph.Graph[journal]
 	runs                       *temporal.Client
 	workers                    []*exec.Cmd
 }
 
-// newField returns a field without workers. address is that of the server, and path of the store; ""
-// is a file of SQLite.
+// newField returns a field without workers. address is that of the server, and path of the store;
+// "" is a file of SQLite.
 func newField(t *testing.T, address, path string, cfg temporal.ClientConfig) *field {
 	t.Helper()
 	dir := t.TempDir()
@@ -247,9 +247,6 @@ func TestKill_NewWorkersGoOn(t *testing.T) {
 // result. Nothing that was committed is lost, and no committed task runs again: at most that of the
 // kill, and one more if the worker that goes on is given up by the server that starts.
 func TestKill_ServerAndWorkerGoOn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a server takes seconds to start")
-	}
 	ports, err := freePorts(1)
 	if err != nil {
 		t.Fatal(err)

@@ -25,8 +25,8 @@ import (
 // steps is how many steps a run of these tests has.
 const steps = 60
 
-// ledger is the state of their graph.
-type ledger struct {
+// journal is the state of their graph.
+type journal struct {
 	Steps state.List[int] `json:"steps"`
 }
 
@@ -42,9 +42,9 @@ func appendLine(file, line string) error {
 
 // writing returns a graph whose steps append a line to a file each: the id of the task, and the
 // process.
-func writing(store checkpoint.Store, file, queue string) (*graph.Graph[ledger], error) {
-	b := graph.New[ledger]("ledger" + queue)
-	b.Node("write", graph.Router(func(ctx context.Context, s *ledger) (graph.Command, error) {
+func writing(store checkpoint.Store, file, queue string) (*graph.Graph[journal], error) {
+	b := graph.New[journal]("journal" + queue)
+	b.Node("write", graph.Router(func(ctx context.Context, s *journal) (graph.Command, error) {
 		err := appendLine(file, fmt.Sprint(graph.TaskID(ctx), " ", os.Getpid()))
 		if err != nil {
 			return graph.Command{}, err
@@ -62,8 +62,8 @@ func writing(store checkpoint.Store, file, queue string) (*graph.Graph[ledger], 
 }
 
 // nesting returns a graph whose only node runs one of writing, as a child.
-func nesting(store checkpoint.Store, inner *graph.Graph[ledger]) (*graph.Graph[ledger], error) {
-	b := graph.New[ledger]("nest-" + inner.Untyped().Name())
+func nesting(store checkpoint.Store, inner *graph.Graph[journal]) (*graph.Graph[journal], error) {
+	b := graph.New[journal]("nest-" + inner.Untyped().Name())
 	b.Node("child", graph.Inline(inner).With(graph.Policy{Child: true}))
 	b.Edge(graph.Start, "child")
 	b.Edge("child", graph.End)
@@ -79,7 +79,7 @@ const (
 	serverFile    = "WEFT_SERVER_FILE" // of a server process, with workerAddress
 )
 
-// beWorker makes this process a worker, if its environment says so.
+// beWorker makes this process a worker or a server if its environment has workerAddress.
 func beWorker() (code int, is bool) {
 	if os.Getenv(workerAddress) == "" {
 		return 0, false

@@ -21,7 +21,9 @@ import (
 var shared *Server
 
 func TestMain(m *testing.M) {
-	beProgram()
+	if os.Getenv(asProgram) != "" {
+		program() // does not return
+	}
 	if code, is := beWorker(); is {
 		os.Exit(code)
 	}

@@ -72,28 +72,28 @@ func openCounting(_ context.Context, store checkpoint.Store) (graph.Untyped, err
 
 // site is a process that serves.
 type site struct {
-	desk
+	shell
 	cmd *exec.Cmd
 	url string
 }
 
 // serve starts a server of the graph count, and returns when it listens.
-func (d desk) serve(args ...string) *site {
-	d.Helper()
-	s := &site{desk: d, cmd: d.command(append([]string{"serve", "count", "--listen", "127.0.0.1:0", "--log", "error"}, args...)...)}
+func (sh shell) serve(args ...string) *site {
+	sh.Helper()
+	s := &site{shell: sh, cmd: sh.command(append([]string{"serve", "count", "--listen", "127.0.0.1:0", "--log", "error"}, args...)...)}
 	s.cmd.Stderr = os.Stderr
 	out, err := s.cmd.StdoutPipe()
 	if err == nil {
 		err = s.cmd.Start()
 	}
 	if err != nil {
-		d.Fatal(err)
+		sh.Fatal(err)
 	}
-	d.Cleanup(func() { kill(s.cmd) })
+	sh.Cleanup(func() { kill(s.cmd) })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	rest, ok := strings.CutPrefix(line, "listening on ")
 	if !ok {
-		d.Fatalf("the server printed %q (%v), want that it listens", line, err)
+		sh.Fatalf("the server printed %q (%v), want that it listens", line, err)
 	}
 	s.url, _, _ = strings.Cut(rest, " ")
 	return s
@@ -254,15 +254,15 @@ func engineOf(queue string) []string {
 
 // A server that hands its runs to the engine answers as one that runs them itself.
 func TestServe_AnswersTheSameOnTheEngine(t *testing.T) {
-	newDesk := func() desk {
+	newShell := func() shell {
 		dir := t.TempDir()
-		return desk{T: t, dir: dir, env: []string{workerFile + "=" + filepath.Join(dir, "lines")}}
+		return shell{T: t, dir: dir, env: []string{workerFile + "=" + filepath.Join(dir, "lines")}}
 	}
-	want := newDesk().serve().conversation()
-	d := newDesk()
+	want := newShell().serve().conversation()
+	sh := newShell()
 	on := engineOf("serve")
-	d.worker(append(on, "count")...)
-	got := d.serve(on...).conversation()
+	sh.worker(append(on, "count")...)
+	got := sh.serve(on...).conversation()
 	for i := range want {
 		if i >= len(got) || got[i] != want[i] {
 			t.Errorf("on the engine:\n%s\nwant, as in the process of the server:\n%s", got[min(i, len(got)-1)], want[i])
@@ -271,18 +271,18 @@ func TestServe_AnswersTheSameOnTheEngine(t *testing.T) {
 }
 
 // calledOnce fails the test unless count's steps ran so many times, at most again more than once.
-func (d desk) calledOnce(want, again int) {
-	d.Helper()
-	data, err := os.ReadFile(filepath.Join(d.dir, "lines"))
+func (sh shell) calledOnce(want, again int) {
+	sh.Helper()
+	data, err := os.ReadFile(filepath.Join(sh.dir, "lines"))
 	if err != nil {
-		d.Fatal(err)
+		sh.Fatal(err)
 	}
 	lines, seen := 0, map[string]bool{}
 	for line := range strings.Lines(string(data)) {
 		lines, seen[line] = lines+1, true
 	}
 	if len(seen) != want || lines > want+again {
-		d.Errorf("%d tasks were called %d times, want %d tasks, and at most %d calls more", len(seen), lines, want, again)
+		sh.Errorf("%d tasks were called %d times, want %d tasks, and at most %d calls more", len(seen), lines, want, again)
 	}
 }
 
@@ -302,25 +302,25 @@ func TestServe_LeavesRunsToTheEngine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			d := desk{T: t, dir: dir, env: []string{workerFile + "=" + filepath.Join(dir, "lines")}}
+			sh := shell{T: t, dir: dir, env: []string{workerFile + "=" + filepath.Join(dir, "lines")}}
 			on := engineOf("serve-" + name)
-			d.worker(append(on, "count")...)
-			first := d.serve(on...)
+			sh.worker(append(on, "count")...)
+			first := sh.serve(on...)
 			thread := first.thread()
 			r := first.run(thread, `{"to":40,"pause":100}`, "")
 			first.until(r, "status", "running")
 			stop(first)
-			second := d.serve(on...)
+			second := sh.serve(on...)
 			end := second.get("GET", r+"/join", "", "")
 			if got := second.get("GET", r, "", "status"); got != "success" {
 				t.Errorf("the run is %q, want success: %s", got, end)
 			}
-			d.calledOnce(40, 0)
+			sh.calledOnce(40, 0)
 
 			r = second.run(thread, `{"to":10000,"pause":10}`, "")
 			second.until(r, "status", "running")
 			kill(second.cmd)
-			third := d.serve(on...)
+			third := sh.serve(on...)
 			third.get("POST", r+"/cancel?wait=1", "", "")
 			if got := third.get("GET", r, "", "status"); got != "interrupted" {
 				t.Errorf("the run that another server cancelled is %q, want interrupted", got)

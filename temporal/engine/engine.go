@@ -5,12 +5,12 @@
 //		Engines: map[string]weftcli.EngineOpener{engine.Scheme: engine.Open},
 //	})
 //
-// The verbs run, resume, inbox, chat and serve then have their runs carried out by workers, which
-// are processes of the verb worker with the same flag, the same program and the same store.
+// The verbs run, resume, inbox, chat and serve then have their runs carried out by workers. A
+// worker is a process of the verb worker with the same flag, the same program and the same store.
 //
-// The address may have settings: ?queue=NAME is the task queue, "weft" by default, and ?mode=node
-// makes each task an activity. A worker of another queue than "weft" runs the nodes whose policy
-// names it.
+// The address may end in settings, such as ?queue=NAME&mode=node. queue is the task queue, "weft"
+// by default. mode=node makes each task an activity. A worker of another queue than "weft" runs the
+// nodes whose policy names that queue.
 package engine
 
 import (

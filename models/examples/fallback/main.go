@@ -1,7 +1,7 @@
 // Command fallback asks a model of Anthropic, and one of Google if that cannot answer. One budget
 // limits both.
 //
-// It needs no key: two servers on this machine stand for the providers. The first is overloaded.
+// It needs no key: two servers in this process play the providers. The first is overloaded.
 package main
 
 import (

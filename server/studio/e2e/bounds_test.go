@@ -14,7 +14,7 @@ import (
 
 // bound is what a page may cost, whatever the size of what it shows.
 type bound struct {
-	requests int // with those that the browser has kept, and streams
+	requests int // including streams and what the browser has cached
 	bytes    int // as they are sent
 	rows     int // of tables
 	elements int

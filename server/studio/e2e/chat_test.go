@@ -13,8 +13,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// says sends a message in a chat.
-func (b *tab) says(text string) {
+// send sends a message in a chat.
+func (b *tab) send(text string) {
 	b.Helper()
 	b.do(chromedp.SendKeys(`//textarea[@name="message"]`, text))
 	b.click(`//form[contains(@class,"composer")]//button[contains(@class,"main")]`)
@@ -31,7 +31,7 @@ func TestChat_AnswersWithTools(t *testing.T) {
 	s := start(t, "dev", "--demo", "--store", "sqlite:weft.db")
 	b := s.open(t, "/studio/graphs/assistant")
 	b.press("Chat")
-	b.says("Why is the sky blue?")
+	b.send("Why is the sky blue?")
 	b.until(`location.pathname.endsWith('/chat') && location.pathname.includes('/threads/')`)
 	b.until(`document.querySelector('.thought')?.textContent.includes('The question is about')`)
 	b.until(`document.querySelectorAll('.card-done').length === 2 && document.querySelectorAll('.card-failed').length === 1`)
@@ -42,7 +42,7 @@ func TestChat_AnswersWithTools(t *testing.T) {
 	}
 	b.shot("chat-answer")
 
-	b.says("Send a letter")
+	b.send("Send a letter")
 	b.sees("May this letter be sent?")
 	b.press("Approve")
 	b.sees("is on its way")
@@ -85,7 +85,7 @@ func TestChat_LosesNoWord(t *testing.T) {
 	t.Cleanup(proxy.Close)
 	b := openAt(t, proxy.URL, "/studio/graphs/assistant/chat")
 	b.allow("ERR_")
-	b.says("count to 900")
+	b.send("count to 900")
 	for _, n := range []int{100, 300, 500} {
 		b.until(fmt.Sprintf(`document.querySelector('.draft')?.textContent.includes(' %d ')`, n))
 		proxy.CloseClientConnections()
@@ -105,15 +105,15 @@ func TestChat_StopsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, "dev", "--demo")
 	b := s.open(t, "/studio/graphs/assistant/chat")
-	b.says("count to 4000")
+	b.send("count to 4000")
 	b.until(`document.querySelector('.draft')?.textContent.includes(' 60 ')`)
 	begun := time.Now()
 	b.press("Stop")
 	b.until(`!document.querySelector('#summary .status-busy') && document.querySelector('#summary')`)
 	t.Logf("stopped in %s, as the browser shows it", time.Since(begun).Round(time.Millisecond))
-	b.says("count to 2") // the thread goes on
+	b.send("count to 2") // the thread goes on
 	b.until(`document.querySelector('#messages').innerText.includes('1 2') && document.querySelector('#summary .status-idle')`)
-	b.says("count to 4000")
+	b.send("count to 4000")
 	b.until(`document.querySelector('.draft')?.textContent.includes(' 60 ')`)
 	other := s.open(t, strings.TrimSuffix(strings.TrimPrefix(b.location(), s.url), "/chat"))
 	s.paste(t, other.command("curl -X POST "+s.url+"/runs/cancel"))

@@ -98,7 +98,7 @@ func TestEditor_ShowsMistakesAndSaves(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the server says %q", got.Greeting)
+			t.Fatalf("the server answers %q, want %q", got.Greeting, "Hi Bob")
 		}
 	}
 	s.open(t, "/studio/threads/"+thread).sees("Hi Bob")

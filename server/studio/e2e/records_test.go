@@ -95,7 +95,7 @@ func TestRecords_AreMadeAndRemoved(t *testing.T) {
 }
 
 // A person who has never seen the studio finds out why a run went where it went, which retry cost
-// the most, who wrote a value, and goes back to repair it.
+// the most, and which node wrote a value. The person goes back to repair it.
 func TestNewcomer_FindsAndRepairs(t *testing.T) {
 	t.Parallel()
 	s := start(t, "dev", "--demo")

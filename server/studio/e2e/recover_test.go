@@ -45,7 +45,7 @@ func TestForm_ReportsMistakes(t *testing.T) {
 	b.sees("Send this report?")
 }
 
-// configured says what it is set to.
+// configured is a workflow whose node writes its config.
 const configured = `version: 1
 name: configured
 config:

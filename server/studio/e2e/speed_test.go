@@ -106,8 +106,9 @@ func shown(change, part, text string) string {
 	})()`, change, part, text)
 }
 
-// BenchmarkGoals measures the studio once, in one run: go test -run '^$' -bench Goals -benchtime 1x.
-// Each goal makes the threads that it shows.
+// BenchmarkGoals measures the studio once, in one run. Each goal makes the threads that it shows.
+//
+//	go test -run '^$' -bench Goals -benchtime 1x
 func BenchmarkGoals(b *testing.B) {
 	s := served(b, map[string]string{"loops.yaml": loops, "asks.yaml": asks, "large.yaml": large, "wide.yaml": wide(), "fan.yaml": fan}, "--store", "sqlite:weft.db")
 	goal := func(name string, measure func(b *testing.B, t *tab)) {
@@ -179,7 +180,7 @@ func BenchmarkChat(b *testing.B) {
 	s := start(b, "dev", "--demo")
 	for b.Loop() {
 		t := s.open(b, "/studio/graphs/assistant/chat")
-		t.says("count to 2000")
+		t.send("count to 2000")
 		t.until(`document.querySelector('.draft')?.textContent.includes(' 50 ')`)
 		b.ReportMetric(t.frames(""), "fps")
 		t.until(`document.querySelector('#summary .status-idle') && !document.querySelector('.draft')`)

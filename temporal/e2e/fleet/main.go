@@ -1,4 +1,4 @@
-// Fleet runs a thread on two workers, and kills the one that has it with kill -9. The other goes on:
+// Fleet runs a thread on two workers, and kills the one that has it by kill -9. The other goes on:
 //
 //	cd temporal/e2e && go run ./fleet
 //
@@ -37,7 +37,7 @@ type Pages struct {
 
 const pages = 40
 
-// read reads the next page. It stands for work that takes its time.
+// read reads the next page, which takes 25 ms.
 func read(ctx context.Context, s *Pages) (graph.Command, error) {
 	select {
 	case <-time.After(25 * time.Millisecond):
@@ -161,7 +161,7 @@ func run(ctx context.Context, out io.Writer) (readBy []int, err error) {
 	if err != nil {
 		return nil, err
 	}
-	h := runs.Start(ctx, json.RawMessage(`{}`), graph.RunOptions{Thread: "book", Hold: true})
+	h := runs.Start(ctx, json.RawMessage(`{}`), graph.RunOptions{Thread: "pages", Hold: true})
 	killed := time.Time{}
 	for ev, err := range h.Events(graph.Updates) {
 		if err != nil {
