@@ -3,7 +3,6 @@
 package budget_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -53,20 +52,7 @@ func (k *killer) write(do func() error) error {
 
 func (k *killer) Documents(of document.Store) document.Store { return storetest.Documents(of, k.write) }
 
-func (k *killer) Store(of checkpoint.Store) checkpoint.Store { return killedStore{of, k} }
-
-type killedStore struct {
-	checkpoint.Store
-	process *killer
-}
-
-func (s killedStore) Commit(ctx context.Context, c checkpoint.Commit) error {
-	return s.process.write(func() error { return s.Store.Commit(ctx, c) })
-}
-
-func (s killedStore) Put(ctx context.Context, p checkpoint.Pending) error {
-	return s.process.write(func() error { return s.Store.Put(ctx, p) })
-}
+func (k *killer) Store(of checkpoint.Store) checkpoint.Store { return storetest.Written(of, k.write) }
 
 // TestSpends is the process that TestModel_KillAtEachWrite kills.
 func TestSpends(t *testing.T) {

@@ -48,19 +48,24 @@ func (l *Life) Ended() bool {
 }
 
 // Store returns a store as the process sees it. It has no optional methods.
-func (l *Life) Store(of checkpoint.Store) checkpoint.Store { return mortalStore{of, l} }
+func (l *Life) Store(of checkpoint.Store) checkpoint.Store { return Written(of, l.Write) }
 
-type mortalStore struct {
+// Written returns a store each of whose writes is made by a function. It has no optional methods.
+func Written(of checkpoint.Store, write func(do func() error) error) checkpoint.Store {
+	return writtenStore{of, write}
+}
+
+type writtenStore struct {
 	checkpoint.Store
-	life *Life
+	write func(do func() error) error
 }
 
-func (s mortalStore) Commit(ctx context.Context, c checkpoint.Commit) error {
-	return s.life.Write(func() error { return s.Store.Commit(ctx, c) })
+func (s writtenStore) Commit(ctx context.Context, c checkpoint.Commit) error {
+	return s.write(func() error { return s.Store.Commit(ctx, c) })
 }
 
-func (s mortalStore) Put(ctx context.Context, p checkpoint.Pending) error {
-	return s.life.Write(func() error { return s.Store.Put(ctx, p) })
+func (s writtenStore) Put(ctx context.Context, p checkpoint.Pending) error {
+	return s.write(func() error { return s.Store.Put(ctx, p) })
 }
 
 // Documents returns documents as the process sees them.
