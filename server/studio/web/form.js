@@ -7,11 +7,14 @@ class Form extends HTMLElement {
     if (!raw) return
     const check = (from) => {
       clearTimeout(this.timer)
+      this.number = (this.number ?? 0) + 1 // an answer under way must not undo what is typed
       this.timer = setTimeout(() => this.check(fields, raw, from), 120)
     }
     fields.addEventListener('input', () => check(fields))
     raw.addEventListener('input', () => check(raw))
-    this.fill(fields, raw)
+    const typed = [...fields.elements].some((e) => 'defaultValue' in e && e.value !== e.defaultValue)
+    if (typed) check(fields) // before this script was there
+    else this.fill(fields, raw)
   }
 
   async fill(fields, raw) { await this.check(fields, raw, raw, true) }
