@@ -170,20 +170,18 @@ func (s *superstep) assess() (waits bool, err error) {
 // failure returns the first failure of the step in canonical order, or nil. What failed after the
 // step was cancelled is a consequence, and counts only where nothing of the step reports the cause.
 func (s *superstep) failure() error {
-	var consequence error
-	for _, t := range s.tasks {
-		switch {
-		case t.err == nil || len(t.open) > 0:
-		case !t.consequence:
-			return t.err
-		default:
-			consequence = first(consequence, t.err)
-		}
+	if err := s.ownFailure(); err != nil {
+		return err
 	}
 	if s.keepErr != nil {
 		return nil // the step failed because of keepErr, which storeUnfinished returns to assess
 	}
-	return consequence
+	for _, t := range s.tasks {
+		if t.err != nil && len(t.open) == 0 {
+			return t.err // a consequence
+		}
+	}
+	return nil
 }
 
 // concluded makes what the step's tasks led to the outcomes of the step.
