@@ -270,7 +270,7 @@ func fixed(text, fix string) (string, error) {
 		return "", wrong
 	}
 	line := []rune(lines[at.Line-1])
-	if at.Col-1+at.Width > len(line) {
+	if at.Col > len(line) || at.Width > len(line)-at.Col+1 { // a sum may be too large for an int
 		return "", wrong
 	}
 	lines[at.Line-1] = string(line[:at.Col-1]) + parts[3] + string(line[at.Col-1+at.Width:])
