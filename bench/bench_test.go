@@ -4,10 +4,42 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"os/signal"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 )
+
+// TestMain makes the test binary the server that TestServe_ResultsAreRight measures.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "-"+childFlag {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		if err := serveChild(ctx, os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// TestServe_ResultsAreRight measures the servers with few requests. It fails on wrong results,
+// never on times.
+func TestServe_ResultsAreRight(t *testing.T) {
+	var out bytes.Buffer
+	if err := serveTable(t.Context(), &out, options{short: true, folder: "langgraph"}, 10, regexp.MustCompile("")); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"| memory | SQLite | Redis | PostgreSQL |", "| 10 idle streams", " /s | "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the table does not have %q:\n%s", want, &out)
+		}
+	}
+}
 
 // TestWorkloads_ResultsAreRight runs short workloads on all installed runners. It fails on wrong
 // results, never on times.

@@ -18,7 +18,7 @@
 // If their programs are installed, the command starts Redis, with an append-only file that is
 // synced every second, and PostgreSQL, with its defaults including fsync. -redis and -postgres name
 // other servers, whose threads are deleted at the end. SQLite is a file in the temporary folder.
-// LangGraph.js requires
+// LangGraph.js, and its server beside that of Weft with -serve, require
 //
 //	npm ci --prefix bench/langgraph
 //

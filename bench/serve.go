@@ -21,18 +21,40 @@ import (
 // served is a server in a process of its own, on one store.
 type served struct {
 	name, url string
+	peer      bool // of another project
 	cmd       *exec.Cmd
 	began     time.Duration // from the start of the process to its first answer
 	client    *http.Client
 }
 
-// startServed starts a server and waits until it answers.
+// startServed starts a server of Weft on a store, and waits until it answers.
 func startServed(ctx context.Context, name, store string) (*served, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	s := &served{name: name, cmd: exec.CommandContext(ctx, self, "-"+childFlag, store)}
+	return await(ctx, name, exec.CommandContext(ctx, self, "-"+childFlag, store))
+}
+
+// startLangGraph starts the LangGraph server for JavaScript, whose packages are in a folder. It
+// keeps its threads in memory, and writes them to dir when it ends.
+func startLangGraph(ctx context.Context, folder, dir string) (*served, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, "node", filepath.Join(folder, "serve.mjs"), port, dir)
+	cmd.Env = append(os.Environ(), "LOG_LEVEL=error", "NODE_ENV=production")
+	s, err := await(ctx, "LangGraph.js", cmd)
+	if err == nil {
+		s.peer = true
+	}
+	return s, err
+}
+
+// await starts a server, and waits until it has printed its address and answers.
+func await(ctx context.Context, name string, cmd *exec.Cmd) (*served, error) {
+	s := &served{name: name, cmd: cmd}
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
 	s.cmd.WaitDelay, s.cmd.Stderr = 10*time.Second, os.Stderr
 	out, err := s.cmd.StdoutPipe()
@@ -134,14 +156,25 @@ func quantile(times []time.Duration, part float64) time.Duration {
 	return times[min(len(times)-1, int(part*float64(len(times))))]
 }
 
-// serveTable measures servers on all stores, and prints the table.
+// onStore is a server that is measured, and its store.
+type onStore struct {
+	name, url string
+	start     func(context.Context) (*served, error)
+}
+
+// serveTable measures servers on all stores, and that of LangGraph.js, and prints the table.
 func serveTable(ctx context.Context, w io.Writer, o options, streams int, only *regexp.Regexp) error {
 	dir, err := os.MkdirTemp("", "weft-bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	stores := []struct{ name, url string }{{"memory", "memory"}, {"SQLite", filepath.Join(dir, "weft.db")}}
+	var all []onStore
+	add := func(name, url string) {
+		all = append(all, onStore{name, url, func(ctx context.Context) (*served, error) { return startServed(ctx, name, url) }})
+	}
+	add("memory", "memory")
+	add("SQLite", filepath.Join(dir, "weft.db"))
 	for _, s := range []struct {
 		name, url string
 		start     func(context.Context) (*server, error)
@@ -156,37 +189,44 @@ func serveTable(ctx context.Context, w io.Writer, o options, streams int, only *
 			s.url = started.url
 		}
 		if s.url != "" {
-			stores = append(stores, struct{ name, url string }{s.name, s.url})
+			add(s.name, s.url)
 		}
 	}
-	fmt.Fprintf(w, "| `weft serve` | goal |")
+	if _, err := os.Stat(filepath.Join(o.folder, "node_modules", "@langchain", "langgraph-api")); err == nil && !o.plain {
+		all = append(all, onStore{"LangGraph.js, memory", "memory", func(ctx context.Context) (*served, error) { return startLangGraph(ctx, o.folder, dir) }})
+	} else if !o.plain {
+		fmt.Fprintf(w, "LangGraph.js is not measured: npm ci --prefix %s installs it\n\n", o.folder)
+	}
 	rows := slices.DeleteFunc(serveRows(o.short, streams), func(r serveRow) bool { return !only.MatchString(r.what) })
-	cells := make([][]string, len(rows))
+	heads, cells := []string(nil), make([][]string, len(rows))
 	var failed []error
-	for _, store := range stores {
-		fmt.Fprintf(w, " %s |", store.name)
-		s, err := startServed(ctx, store.name, store.url)
+	for _, on := range all {
+		s, err := on.start(ctx)
 		if err != nil {
 			return err
 		}
+		heads = append(heads, on.name)
 		for i, row := range rows {
 			limit, cancel := context.WithTimeout(ctx, rowTime)
-			text, err := row.measure(limit, s, store.url)
+			text, err := row.measure(limit, s, on.url)
 			cancel()
 			if err != nil {
-				failed = append(failed, fmt.Errorf("%s on %s: %w", row.what, store.name, err))
+				failed = append(failed, fmt.Errorf("%s on %s: %w", row.what, on.name, err))
 				text = "failed"
 			}
 			cells[i] = append(cells[i], text)
 		}
 		s.stop()
 	}
-	fmt.Fprintf(w, "\n|---|---|%s\n", strings.Repeat("--:|", len(stores)))
+	fmt.Fprintf(w, "| `weft serve` | goal | %s |\n|---|---|%s\n", strings.Join(heads, " | "), strings.Repeat("--:|", len(heads)))
 	for i, row := range rows {
 		fmt.Fprintf(w, "| %s | %s | %s |\n", row.what, row.goal, strings.Join(cells[i], " | "))
 	}
 	return errors.Join(failed...)
 }
 
-// rowTime bounds the measurement of one line on one store.
-const rowTime = 90 * time.Second
+// rowTime bounds the measurement of one line on one store, and sampleTime that of its samples.
+const (
+	rowTime    = 90 * time.Second
+	sampleTime = 40 * time.Second
+)

@@ -64,16 +64,22 @@ func shownTime(d time.Duration) string {
 
 func megabytes(n float64) string { return fmt.Sprintf("%.0f MB", n/1e6) }
 
-// timed calls f n times, and returns the middle and the end of its times.
+// timed calls f n times, or until it has taken long, and returns the middle and the end of its
+// times.
 func timed(n int, f func() (time.Duration, error)) (string, error) {
 	var times []time.Duration
+	begun := time.Now()
 	for i := range n + n/10 {
 		d, err := f()
 		if err != nil {
 			return "", err
 		}
-		if i >= n/10 { // the first warm up
+		late := time.Since(begun) > sampleTime
+		if i >= n/10 || late { // the first warm up
 			times = append(times, d)
+		}
+		if late {
+			break
 		}
 	}
 	return shownTime(quantile(times, .5)) + " / " + shownTime(quantile(times, .99)), nil
@@ -125,16 +131,17 @@ func (s *served) thread(ctx context.Context) (string, error) {
 	return gjson.Get(text, "thread_id").String(), err
 }
 
-// reads runs a graph on threads, and returns the times of reading them.
+// reads runs a graph on threads, fewer if that takes long, and returns the times of reading them.
 func (s *served) reads(ctx context.Context, threads int) (string, error) {
-	ids := make([]string, threads)
-	for i := range ids {
-		var err error
-		if ids[i], err = s.thread(ctx); err != nil {
+	var ids []string
+	for begun := time.Now(); len(ids) < threads && time.Since(begun) < sampleTime; {
+		id, err := s.thread(ctx)
+		if err != nil {
 			return "", err
 		}
+		ids = append(ids, id)
 		for range 2 {
-			if _, err := s.text(ctx, "POST", "/threads/"+ids[i]+"/runs/wait", stepsBody); err != nil {
+			if _, err := s.text(ctx, "POST", "/threads/"+id+"/runs/wait", stepsBody); err != nil {
 				return "", err
 			}
 		}
@@ -245,6 +252,9 @@ func (s *served) queued(ctx context.Context, store string, threads int) (string,
 
 // idle opens streams of threads on which nothing runs, and returns what they take.
 func (s *served) idle(ctx context.Context, streams int) (string, error) {
+	if s.peer {
+		return "–", nil // it has no streams of threads
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	before, err := s.goroutines(ctx)

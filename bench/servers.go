@@ -66,15 +66,24 @@ func startRedis(ctx context.Context) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	l.Close()
 	cmd := exec.CommandContext(ctx, "redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", "",
 		"--appendonly", "yes", "--appendfsync", "everysec", "--daemonize", "no")
 	return serve(cmd, dir, "redis://127.0.0.1:"+port, "eady to accept connections", cmd.StdoutPipe)
+}
+
+// freePort returns a port that nothing listens on.
+func freePort() (port string, err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	_, port, err = net.SplitHostPort(l.Addr().String())
+	return port, err
 }
 
 // startPostgres creates and starts a PostgreSQL that listens on a socket. It has the default

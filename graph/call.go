@@ -210,7 +210,10 @@ func (d *durable) perform(ctx context.Context, fn func(context.Context) (any, er
 			}
 			return nil, ErrInterrupted
 		}
-		err = d.fail(because(ctx, err))
+		if !errors.Is(err, ErrInterrupted) && parentCommandIn(err) == nil { // these are no failures
+			err = withCause(ctx, err)
+		}
+		err = d.fail(err)
 		wait, again := d.again(n, err, time.Since(began))
 		if ctx.Err() != nil || !again {
 			d.emit(ctx, Failing, n, err, nil)
@@ -254,14 +257,7 @@ func (d *durable) waitToRetry(ctx context.Context, wait time.Duration) bool {
 		d.up.task.addWaits(1)
 		defer d.up.task.addWaits(-1)
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return schedule.Sleep(ctx, wait)
 }
 
 // attempt runs fn once, within the call's timeout.
@@ -310,16 +306,6 @@ func within(ctx context.Context, limit, grace time.Duration, fn func(context.Con
 		v = nil
 	}
 	return v, err
-}
-
-// because adds why ctx ended to the error of what failed after that: the cause comes first. An open
-// question and a Command for the parent are no failures.
-func because(ctx context.Context, err error) error {
-	cause := context.Cause(ctx)
-	if cause != nil && !errors.Is(err, cause) && !errors.Is(err, ErrInterrupted) && parentCommandIn(err) == nil {
-		return fmt.Errorf("%w: %w", cause, err)
-	}
-	return err
 }
 
 // emit sends a Tasks event of the call.

@@ -146,7 +146,7 @@ func (r *run) begin() error {
 func (r *run) nextInput() (began bool, err error) {
 	input, number, err := newInputQueue(r).next()
 	if err != nil {
-		return false, r.fail(r.because(err))
+		return false, r.fail(withCause(r.ctx, err))
 	}
 	if number == 0 {
 		return false, nil

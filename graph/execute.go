@@ -229,15 +229,11 @@ func (s *superstep) waitToRetry(t *task, err error, began time.Time) bool {
 	s.run.session.events.task(t, Retrying, t.err)
 	t.addWaits(1)
 	defer t.addWaits(-1)
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-s.run.ctx.Done():
+	if !schedule.Sleep(s.run.ctx, wait) {
 		t.cutOff()
 		return false
 	}
+	return true
 }
 
 // replace gives up task i, whose node still runs, and puts a new one in its place.

@@ -210,3 +210,11 @@ type Failure struct {
 	// Kind is KindCancelled then, and Message is the reason, if it is known.
 	Cancelled bool `json:"cancelled,omitempty"`
 }
+
+// withCause adds why ctx ended to the error of what failed after that: the cause comes first.
+func withCause(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
+}

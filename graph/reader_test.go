@@ -62,7 +62,11 @@ func TestReader_PanicLeavesNothingBehind(t *testing.T) {
 func TestReader_PanicDoesNotWaitForAnUnresponsiveNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said := make(chan error, 2)
-		b := parallel(map[string]graph.Node[world]{"a": speaks("a"), "unresponsive": unresponsive(said)})
+		speaks := graph.Func(func(ctx context.Context, _ *world) error {
+			time.Sleep(time.Millisecond) // until the other node has begun
+			return graph.Emit(ctx, "a")
+		})
+		b := parallel(map[string]graph.Node[world]{"a": speaks, "unresponsive": unresponsive(said)})
 		start := time.Now()
 		func() {
 			defer func() { _ = recover() }()

@@ -282,15 +282,6 @@ func (r *run) pauseHere() (Status, error) {
 	return Interrupted, nil
 }
 
-// because wraps an error that followed the end of the run's context: the cause comes first.
-func (r *run) because(err error) error {
-	cause := context.Cause(r.ctx)
-	if cause == nil || errors.Is(err, cause) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", cause, err)
-}
-
 // isGivenUp reports whether the run, or a run that contains it, was given up.
 func (r *run) isGivenUp() bool {
 	return r.givenUp.Load() || r.inside != nil && r.inside.isGivenUp()

@@ -1,11 +1,12 @@
 package graph
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/weftrun/weft/internal/schedule"
 )
 
 // setTimer stores when the first of the questions that these tasks ask needs attention, or a time
@@ -68,14 +69,10 @@ func SleepUntil(ctx context.Context, key string, at time.Time) error {
 		}
 		return err
 	}
-	timer := time.NewTimer(left)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
+	if schedule.Sleep(ctx, left) {
 		return nil
-	case <-ctx.Done():
-		return cmp.Or(context.Cause(ctx), ctx.Err())
 	}
+	return context.Cause(ctx)
 }
 
 // releases reports whether something resumes the thread of the run when a time is over.

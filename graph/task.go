@@ -321,7 +321,7 @@ func (t *task) placed(err error) *NodeError {
 // a consequence, whatever its error is.
 func (t *task) failed(err error) error {
 	if t.consequence {
-		err = t.run.because(err)
+		err = withCause(t.run.ctx, err)
 	} else if t.failure != nil {
 		err = fmt.Errorf("%w; its handler failed: %w", t.failure.Err, err)
 	}

@@ -89,6 +89,12 @@ func (p *Capability) find(c turn.Config) (info struct{ Requires, Provides []stri
 	return info, ok
 }
 
+// Recordable reports whether the agent has no work of another kind and no services.
+func (p *Capability) Recordable() bool {
+	c, err := pick(p.program.Agents, "agent", p.Agent)
+	return err == nil && recordable(c)
+}
+
 // Run is never called: a Capability is a graph.
 func (p *Capability) Run(context.Context, workflow.Env) (any, error) {
 	return nil, errors.New("nodes: a capability runs as a graph")
@@ -97,6 +103,9 @@ func (p *Capability) Run(context.Context, workflow.Env) (any, error) {
 // Graph returns a turn whose plan has this one step.
 func (p *Capability) Graph(_ workflow.Env, cfg graph.Config) (workflow.Child, error) {
 	c, err := pick(p.program.Agents, "agent", p.Agent)
+	if err == nil {
+		c, err = recorded(c)
+	}
 	if err != nil {
 		return workflow.Child{}, err
 	}
@@ -161,6 +170,7 @@ func (p *Capability) end(c turn.Config, s *agent.State) (any, error) {
 }
 
 var (
-	_ workflow.Host    = (*Capability)(nil)
-	_ workflow.Checker = (*Capability)(nil)
+	_ workflow.Host       = (*Capability)(nil)
+	_ workflow.Checker    = (*Capability)(nil)
+	_ workflow.Recordable = (*Capability)(nil)
 )

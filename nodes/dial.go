@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -160,4 +161,19 @@ func (s *Size) UnmarshalJSON(data []byte) error {
 	n, _ := strconv.ParseInt(m[1], 10, 64)
 	*s = Size(n << map[string]int{"B": 0, "KiB": 10, "MiB": 20, "GiB": 30}[m[2]])
 	return nil
+}
+
+// publicURL returns a URL without its secret parts.
+func publicURL(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }
+
+// plainURLError drops the query from an error of package http.
+func plainURLError(err error) error {
+	var ue *url.Error
+	if !errors.As(err, &ue) {
+		return err
+	}
+	if u, perr := url.Parse(ue.URL); perr == nil {
+		return fmt.Errorf("%s %s: %w", strings.ToUpper(ue.Op), publicURL(u), ue.Err)
+	}
+	return ue.Err
 }

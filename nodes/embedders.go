@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/capabilities/recording"
 	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/graph/workflow"
 )
@@ -87,7 +88,7 @@ func (e *EmbedderEntry) Open(name string, env workflow.Env) (any, error) {
 // CheckEnv reports a variable that is not set, and a server that must not get the key.
 func (e *EmbedderEntry) CheckEnv(env workflow.Env) error { return e.entry().CheckEnv(env) }
 
-// Embedding is an embedder that a file declares.
+// Embedding is an embedder that a file declares, whose calls a test can record.
 type Embedding struct {
 	entry *EmbedderEntry
 	name  string
@@ -116,16 +117,21 @@ func (e *Embedding) Questions(ctx context.Context, texts []string) ([][]float32,
 }
 
 func (e *Embedding) embed(ctx context.Context, texts []string, purpose model.Purpose) ([][]float32, error) {
+	got, err := recording.Embedder(e.name, model.EmbedFunc(e.open)).Embed(ctx, model.EmbedRequest{Texts: texts, Purpose: purpose})
+	return got.Vectors, err
+}
+
+// open calls the model, with a key of the environment.
+func (e *Embedding) open(ctx context.Context, r model.EmbedRequest) (got model.Embeddings, err error) {
 	c, err := e.entry.entry().config(e.env)
 	if err != nil {
-		return nil, fmt.Errorf("embedders.%s: %w", e.name, err)
+		return got, fmt.Errorf("embedders.%s: %w", e.name, err)
 	}
 	m, err := e.entry.provider.Embedder(c)
 	if err != nil {
-		return nil, fmt.Errorf("embedders.%s: %w", e.name, err)
+		return got, fmt.Errorf("embedders.%s: %w", e.name, err)
 	}
-	got, err := m.Embed(ctx, model.EmbedRequest{Texts: texts, Purpose: purpose})
-	return got.Vectors, err
+	return m.Embed(ctx, r)
 }
 
 // Index returns a store whose items are found by meaning too.

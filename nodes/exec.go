@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weftrun/weft/capabilities/recording"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/internal/subprocess"
@@ -139,21 +140,37 @@ func (e *Exec) environment(env workflow.Env) (all []string, err error) {
 	return all, err
 }
 
+// Recordable is true: the command, its input and its output are recorded.
+func (e *Exec) Recordable() bool { return true }
+
+// EnvNames returns the variables of the environment that the program gets.
+func (e *Exec) EnvNames() []string { return e.Env }
+
 // Run runs the program, or asks the one that runs.
 func (e *Exec) Run(ctx context.Context, env workflow.Env) (any, error) {
+	out, err := recording.Exec(ctx, recording.ExecRequest{Command: e.Command, Input: e.Input}, func(ctx context.Context) (recording.ExecOutput, error) {
+		return e.call(ctx, env)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ExecResult{out.JSON, out.Stderr}, nil
+}
+
+func (e *Exec) call(ctx context.Context, env workflow.Env) (out recording.ExecOutput, err error) {
 	if !env.AllowExec {
-		return nil, errNoExec
+		return out, recording.Unrecordable(errNoExec)
 	}
 	c, err := e.command(env)
 	if err != nil {
-		return nil, err
+		return out, recording.Unrecordable(err)
 	}
 	input, err := json.Marshal(e.Input)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	if len(input) > maxExec {
-		return nil, &ExecError{Program: e.Command[0], Reason: fmt.Sprintf("the input has %d bytes; the maximum is %d", len(input), maxExec), code: "exec_too_large"}
+		return out, &ExecError{Program: e.Command[0], Reason: fmt.Sprintf("the input has %d bytes; the maximum is %d", len(input), maxExec), code: "exec_too_large"}
 	}
 	limit := time.Duration(e.Timeout)
 	if limit == 0 {
@@ -161,21 +178,20 @@ func (e *Exec) Run(ctx context.Context, env workflow.Env) (any, error) {
 	}
 	inTime, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var res ExecResult
 	var stderr []byte
 	if e.Persistent {
-		stderr, err = e.ask(inTime, c, input, &res)
+		stderr, err = e.ask(inTime, c, input, &out.JSON)
 	} else {
-		stderr, err = e.once(inTime, c, input, &res)
+		stderr, err = e.once(inTime, c, input, &out.JSON)
 	}
-	res.Stderr = ending(env, stderr)
+	out.Stderr = ending(env, stderr)
 	if err == nil {
-		return res, nil
+		return out, nil
 	}
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return out, context.Cause(ctx)
 	}
-	return nil, e.failure(err, limit, res.Stderr)
+	return out, e.failure(err, limit, out.Stderr)
 }
 
 // command returns the program with its place.
@@ -197,12 +213,12 @@ func (e *Exec) command(env workflow.Env) (c subprocess.Command, err error) {
 	return c, nil
 }
 
-func (e *Exec) once(ctx context.Context, c subprocess.Command, input []byte, res *ExecResult) (stderr []byte, err error) {
+func (e *Exec) once(ctx context.Context, c subprocess.Command, input []byte, result *any) (stderr []byte, err error) {
 	output, stderr, err := subprocess.Run(ctx, c, bytes.NewReader(input))
 	if err != nil {
 		return stderr, err
 	}
-	if err := unmarshal(output, &res.JSON); err != nil {
+	if err := unmarshal(output, result); err != nil {
 		return stderr, e.noJSON(output, err)
 	}
 	return stderr, nil
@@ -218,7 +234,7 @@ func beginning(data []byte) string {
 }
 
 // ask is once for a persistent program.
-func (e *Exec) ask(ctx context.Context, c subprocess.Command, input []byte, res *ExecResult) (stderr []byte, err error) {
+func (e *Exec) ask(ctx context.Context, c subprocess.Command, input []byte, result *any) (stderr []byte, err error) {
 	id := graph.ExecutionID(ctx)
 	line, err := json.Marshal(map[string]any{"id": id, "input": json.RawMessage(input)})
 	if err != nil {
@@ -244,7 +260,7 @@ func (e *Exec) ask(ctx context.Context, c subprocess.Command, input []byte, res 
 	if reply.Error != nil {
 		return nil, &ExecError{Program: e.Command[0], Reason: *reply.Error, code: "exec_error"}
 	}
-	return nil, unmarshal(reply.Result, &res.JSON)
+	return nil, unmarshal(reply.Result, result)
 }
 
 // ending returns the end of a standard error, without secrets. They are replaced before it is cut.
@@ -277,4 +293,6 @@ func (e *Exec) failure(err error, limit time.Duration, stderr string) error {
 var (
 	_ workflow.Checker    = (*Exec)(nil)
 	_ workflow.EnvChecker = (*Exec)(nil)
+	_ workflow.EnvReader  = (*Exec)(nil)
+	_ workflow.Recordable = (*Exec)(nil)
 )

@@ -12,6 +12,8 @@ import (
 
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/internal/rootfs"
+	"github.com/weftrun/weft/internal/sniff"
+	"github.com/weftrun/weft/state"
 )
 
 // maxFile limits what is read and what is written.
@@ -33,13 +35,13 @@ const maxFile = 16 << 20
 //	  next: END
 //
 // A file is read only below the workflow's root folder and written only below the
-// folder out in it, also through links. Files are at most 16 MiB of UTF-8. A
-// write replaces the file as a whole or not at all; a run that is resumed after a
-// crash may write the same file once more.
+// folder out in it, also through links. Files are at most 16 MiB of UTF-8; as blobs they have any
+// size and content. A write replaces the file as a whole or not at all; a run that is resumed after
+// a crash may write the same file once more.
 type File struct {
 	// Read is the file to read, as seen from the root folder.
 	Read string `json:"read,omitempty"`
-	// Format is text, json or csv. Without it the file's ending decides; an unknown
+	// Format is text, json, csv or blob. Without it the file's ending decides; an unknown
 	// one means text.
 	Format string `json:"format,omitempty"`
 	// Columns has the types of CSV columns: string, int, number or bool. Columns that are not in it
@@ -48,8 +50,9 @@ type File struct {
 
 	// Write is the file to write, as seen from the folder out.
 	Write string `json:"write,omitempty"`
-	// Text is the text to write.
+	// Text is the text to write, and Blob the blob. Only one may be set.
 	Text string `json:"text,omitempty"`
+	Blob Blob   `json:"blob,omitzero"`
 }
 
 // FileResult is the result of a File. Its fields depend on the operation.
@@ -57,10 +60,12 @@ type FileResult struct {
 	Text string           `json:"text,omitempty"` // read, format text
 	JSON any              `json:"json,omitempty"` // read, format json
 	Rows []map[string]any `json:"rows,omitempty"` // read, format csv: an object a line
+	// Blob is the content that was read, format blob. Its type follows from its first bytes.
+	Blob *state.BlobRef `json:"blob,omitempty"`
 	// Path is the file that was written, as seen from the workflow's folder if it is
 	// below it, and Bytes its size.
 	Path  string `json:"path,omitempty"`
-	Bytes int    `json:"bytes,omitempty"`
+	Bytes int64  `json:"bytes,omitempty"`
 }
 
 // Check refuses a node that reads and writes, or does neither.
@@ -70,10 +75,10 @@ func (f *File) Check(given func(string) bool) error {
 		return errors.New("give read or write, and not both")
 	case given("write") && (given("format") || given("columns")):
 		return errors.New("format and columns go with read")
-	case given("read") && given("text"):
-		return errors.New("text goes with write")
-	case given("write") && !given("text"):
-		return errors.New("write needs text")
+	case given("read") && (given("text") || given("blob")):
+		return errors.New("text and blob go with write")
+	case given("write") && given("text") == given("blob"):
+		return errors.New("write needs text or blob, and not both")
 	case f.Read != "" && !filepath.IsLocal(filepath.FromSlash(f.Read)):
 		return fmt.Errorf("read %s: it is outside of the workflow's folder", f.Read)
 	case f.Write != "" && !filepath.IsLocal(filepath.FromSlash(f.Write)):
@@ -84,19 +89,21 @@ func (f *File) Check(given func(string) bool) error {
 
 func (f *File) checkFormat() error {
 	switch f.Format {
-	case "", "text", "json", "csv":
+	case "", "text", "json", "csv", "blob":
 		return nil
 	}
-	return fmt.Errorf("format must be text, json or csv, not %q", f.Format)
+	return fmt.Errorf("format must be text, json, csv or blob, not %q", f.Format)
 }
 
 // Run reads or writes.
-func (f *File) Run(_ context.Context, env workflow.Env) (any, error) {
+func (f *File) Run(ctx context.Context, env workflow.Env) (any, error) {
 	switch {
 	case f.Write != "":
-		return f.write(env)
+		return f.write(ctx, env)
 	case f.Read == "":
 		return nil, &refusal{"the name of the file is empty"}
+	case f.Format == "blob":
+		return f.readBlob(ctx, env)
 	}
 	data, err := readBelow(env.Root, f.Read)
 	if err != nil {
@@ -117,6 +124,19 @@ func (f *File) Run(_ context.Context, env workflow.Env) (any, error) {
 		return map[string]any{"json": v}, nil
 	}
 	return map[string]any{"text": string(data)}, f.checkFormat()
+}
+
+func (f *File) readBlob(ctx context.Context, env workflow.Env) (any, error) {
+	file, err := rootfs.Open(env.Root, filepath.FromSlash(f.Read))
+	if err != nil {
+		return nil, &fileError{"read", f.Read, env.Root, err}
+	}
+	defer file.Close()
+	ref, err := sniff.Put(ctx, state.PutBlob, file, "")
+	if err != nil {
+		return nil, &fileError{"read", f.Read, env.Root, err}
+	}
+	return FileResult{Blob: &ref}, nil
 }
 
 func (f *File) format() string {

@@ -5,9 +5,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/blob"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/nodes"
+	"github.com/weftrun/weft/state"
 )
 
 func TestFile_ReadsByItsEnding(t *testing.T) {
@@ -114,5 +122,81 @@ func TestFile_WritesAllOrNothing(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(dir, "out", ".*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind %v (%v)", left, err)
+	}
+}
+
+func TestFile_MovesABlob(t *testing.T) {
+	dir := t.TempDir()
+	content := "\x89PNG\r\n\x1a\n" + strings.Repeat("\xff\x00", 20<<20)
+	write(t, dir, "cat.png", content)
+	const text = `version: 1
+state: {picture: blob, copy: any}
+nodes:
+  load:
+    file: {read: cat.png, format: blob}
+    output: {picture: "${{ result.blob }}"}
+    next: save
+  save:
+    file: {write: copy.png, blob: "${{ state.picture }}"}
+    output: {copy: "${{ {'bytes': result.bytes, 'size': state.picture.size, 'type': state.picture.type} }}"}
+    next: END
+`
+	if _, err := runs(t, dir, text, new(checkpoint.Memory)); !errors.Is(err, state.ErrNoBlobs) {
+		t.Errorf("without blobs: got %v, want ErrNoBlobs", err)
+	}
+	got, err := runs(t, dir, text, withBlobs(t))
+	size := int64(len(content))
+	if want := map[string]any{"bytes": size, "size": size, "type": "image/png"}; err != nil || !reflect.DeepEqual(got["copy"], want) {
+		t.Errorf("got %v, %v; want %v", got["copy"], err, want)
+	}
+	if copied, err := os.ReadFile(filepath.Join(dir, "out", "copy.png")); err != nil || string(copied) != content {
+		t.Errorf("the copy has %d bytes, %v; want the content", len(copied), err)
+	}
+}
+
+// withBlobs returns a store in memory that has blobs.
+func withBlobs(t *testing.T) checkpoint.Store {
+	t.Helper()
+	store, err := checkpoint.WithBlobs(new(checkpoint.Memory), blob.Over(new(blob.Map)), checkpoint.BlobOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// runs runs a workflow, and returns its fields.
+func runs(t *testing.T, dir, text string, store checkpoint.Store) (fields map[string]any, err error) {
+	t.Helper()
+	w, err := workflow.Parse(filepath.Join(dir, "in.yaml"), []byte(text), workflow.Options{Kinds: nodes.Kinds()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := w.Compile(graph.Config{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := g.Invoke(t.Context(), w.NewState(), graph.RunOptions{Thread: "t"})
+	fields = map[string]any{}
+	for _, f := range res.State.Schema().Fields() {
+		fields[f.Name], _ = res.State.Get(f.Name)
+	}
+	return fields, err
+}
+
+func TestFile_RefusesBlobs(t *testing.T) {
+	dir := t.TempDir()
+	for node, want := range map[string]string{
+		`file: {read: x, blob: {$blob: a, size: 1}}`:                 "text and blob go with write",
+		`file: {write: x, text: y, blob: {$blob: a, size: 1}}`:       "text or blob, and not both",
+		`file: {write: x, blob: "${{ state.r }}"}`:                   "the blob is null",
+		`file: {write: x, blob: "${{ {'$blob': 'a', 'size': 1} }}"}`: "no blobs",
+		`file: {write: x, blob: "${{ 'text' }}"}`:                    "want",
+		`file: {read: x, format: blob}`:                              "no such file",
+		`file: {read: ../x, format: blob}`:                           "outside",
+	} {
+		fails(t, dir, node, want)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "out", "*")); len(left) > 0 {
+		t.Errorf("left behind %v", left)
 	}
 }

@@ -1,19 +1,22 @@
 package nodes
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/weftrun/weft/graph/workflow"
 )
 
-// write writes the text to a new file and renames it, so that a reader sees the old text or the new
-// one.
-func (f *File) write(env workflow.Env) (any, error) {
+// write writes the content to a new file and renames it, so that a reader sees the old content or
+// the new one.
+func (f *File) write(ctx context.Context, env workflow.Env) (any, error) {
 	folder := env.Out
 	fail := func(err error) (any, error) { return nil, &fileError{"write", f.Write, folder, err} }
 	if len(f.Text) > maxFile {
@@ -23,15 +26,29 @@ func (f *File) write(env workflow.Env) (any, error) {
 	if !filepath.IsLocal(filepath.FromSlash(name)) || name == "." {
 		return fail(errors.New("it is outside of the folder"))
 	}
+	content, err := f.content(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	defer content.Close()
 	root, err := openOut(env)
 	if err != nil {
 		return fail(err)
 	}
 	defer root.Close()
-	if err := replace(root, name, f.Text); err != nil {
+	n, err := replace(root, name, content)
+	if err != nil {
 		return fail(err)
 	}
-	return FileResult{Path: seenFrom(env.Root, filepath.Join(folder, name)), Bytes: len(f.Text)}, nil
+	return FileResult{Path: seenFrom(env.Root, filepath.Join(folder, name)), Bytes: n}, nil
+}
+
+// content returns what the file should have.
+func (f *File) content(ctx context.Context) (io.ReadCloser, error) {
+	if f.Blob.Hash != "" {
+		return f.Blob.open(ctx)
+	}
+	return io.NopCloser(strings.NewReader(f.Text)), nil
 }
 
 // seenFrom returns a path that does not depend on the working directory.
@@ -63,10 +80,11 @@ func openOut(env workflow.Env) (*os.Root, error) {
 	return root.OpenRoot(below)
 }
 
-func replace(root *os.Root, name, text string) (err error) {
+// replace writes a file, and returns its size in bytes.
+func replace(root *os.Root, name string, content io.Reader) (n int64, err error) {
 	dir := path.Dir(name)
 	if err := root.MkdirAll(dir, 0o755); err != nil {
-		return err
+		return 0, err
 	}
 	temp := path.Join(dir, "."+path.Base(name)+"."+rand.Text())
 	defer func() {
@@ -74,22 +92,22 @@ func replace(root *os.Root, name, text string) (err error) {
 			_ = root.Remove(temp)
 		}
 	}()
-	if err := writeSynced(root, temp, text); err != nil {
-		return err
+	if n, err = writeSynced(root, temp, content); err != nil {
+		return 0, err
 	}
 	if err := root.Rename(temp, name); err != nil {
-		return err
+		return 0, err
 	}
-	return syncDir(root, dir)
+	return n, syncDir(root, dir)
 }
 
-func writeSynced(root *os.Root, name, text string) error {
+func writeSynced(root *os.Root, name string, content io.Reader) (int64, error) {
 	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = file.WriteString(text)
-	return errors.Join(err, file.Sync(), file.Close())
+	n, err := io.Copy(file, content)
+	return n, errors.Join(err, file.Sync(), file.Close())
 }
 
 // syncDir makes the new name durable.

@@ -14,9 +14,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftrun/weft/capabilities/recording"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/workflow"
+	"github.com/weftrun/weft/internal/sniff"
+	"github.com/weftrun/weft/state"
 )
+
+// maxBlobBody is the default of MaxBody for a response that is stored as a blob.
+const maxBlobBody = 1 << 30
 
 // HTTP makes one request.
 //
@@ -50,12 +56,14 @@ type HTTP struct {
 	// User and Password are those of basic authentication.
 	User     string          `json:"user,omitempty"`
 	Password workflow.Secret `json:"password,omitzero"`
-	// Body is text to send, JSON a value to send as JSON. Only one may be set.
+	// Body is text to send, JSON a value to send as JSON, and Blob a content of any size. Only one
+	// may be set.
 	Body string `json:"body,omitempty"`
 	JSON any    `json:"json,omitempty"`
+	Blob Blob   `json:"blob,omitzero"`
 	// Expect is the expected response; any other is a failure.
 	Expect Expect `json:"expect,omitzero"`
-	// MaxBody limits the body of the response, such as 512KiB; 0 is 2 MiB.
+	// MaxBody limits the body of the response, such as 512KiB; 0 is 2 MiB, and 1 GiB for a blob.
 	MaxBody Size `json:"max_body,omitempty"`
 	// AllowPrivate allows addresses of this machine and of private networks.
 	AllowPrivate bool `json:"allow_private,omitempty"`
@@ -92,6 +100,8 @@ type Expect struct {
 	Status []int `json:"status,omitempty"`
 	// JSON requires a body that is JSON. Without it result.json is null for any other body.
 	JSON bool `json:"json,omitempty"`
+	// Blob stores the body as a blob, which result.blob names. A test cannot record it.
+	Blob bool `json:"blob,omitempty"`
 }
 
 // HTTPResult is the result of an HTTP.
@@ -100,6 +110,7 @@ type HTTPResult struct {
 	Headers map[string]string `json:"headers"` // by name in lower case, several joined by ", "
 	Text    string            `json:"text"`
 	JSON    any               `json:"json"`
+	Blob    *state.BlobRef    `json:"blob,omitempty"` // with Expect.Blob, in place of Text and JSON
 }
 
 // HTTPError is returned for an unexpected response.
@@ -124,10 +135,14 @@ func (e *HTTPError) Retryable() bool {
 
 // Check refuses invalid requests.
 func (h *HTTP) Check(given func(string) bool) error {
-	if given("body") && given("json") {
+	switch {
+	case given("body") && given("json"):
 		return errors.New("give body or json, and not both")
-	}
-	if h.MaxBody > maxFile {
+	case given("blob") && (given("body") || given("json")):
+		return errors.New("give blob, body or json, and not two of them")
+	case h.Expect.Blob && h.Expect.JSON:
+		return errors.New("expect json or blob, and not both")
+	case h.MaxBody > maxFile && !h.Expect.Blob:
 		return fmt.Errorf("max_body is at most %d MiB", maxFile>>20)
 	}
 	if h.URL == "" {
@@ -137,47 +152,111 @@ func (h *HTTP) Check(given func(string) bool) error {
 	return err
 }
 
+// Recordable reports whether the request and its response are recorded. Contents of blobs are not.
+func (h *HTTP) Recordable() bool { return !h.Expect.Blob }
+
 // Run makes the request.
 func (h *HTTP) Run(ctx context.Context, env workflow.Env) (any, error) {
-	req, err := h.request(ctx, env)
+	u, err := h.target()
 	if err != nil {
 		return nil, err
 	}
-	client := clients.of(h.AllowPrivate)
-	resp, err := client.Do(req)
+	var blob *state.BlobRef
+	resp, err := recording.HTTP(ctx, h.recorded(), func(ctx context.Context) (got recording.HTTPResponse, err error) {
+		got, blob, err = h.exchange(ctx, env)
+		return got, err
+	})
 	if err != nil {
-		return nil, plainURLError(err)
+		return nil, err
 	}
-	defer resp.Body.Close()
-	limit := int64(h.MaxBody)
-	if limit == 0 {
-		limit = 2 << 20
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: reading the body: %w", publicURL(req.URL), err)
-	}
-	if int64(len(body)) > limit {
-		return nil, &refusal{fmt.Sprintf("%s: the body is larger than %d bytes", publicURL(req.URL), limit)}
-	}
-	return h.result(req, resp, body, env)
+	return h.result(publicURL(u), resp, blob, env)
 }
 
-func (h *HTTP) result(req *http.Request, resp *http.Response, body []byte, env workflow.Env) (any, error) {
-	ok := resp.StatusCode >= 200 && resp.StatusCode < 300
-	if len(h.Expect.Status) > 0 {
-		ok = slices.Contains(h.Expect.Status, resp.StatusCode)
+// recorded returns the request with the names of its secrets.
+func (h *HTTP) recorded() recording.HTTPRequest {
+	r := recording.HTTPRequest{
+		Method: h.method(), URL: h.URL, Query: map[string][]string{}, Headers: map[string]string{}, User: h.User, Body: h.Body, JSON: h.JSON, Blob: h.Blob.Hash,
 	}
-	if !ok {
-		text := env.Redact(string(body)) // before it is cut
-		return nil, &HTTPError{resp.StatusCode, req.Method, publicURL(req.URL), strings.ToValidUTF8(text[:min(len(text), 200)], "�")}
+	for name, values := range h.Query {
+		for _, v := range values {
+			r.Query[name] = append(r.Query[name], v.String())
+		}
 	}
-	res := HTTPResult{Status: resp.StatusCode, Headers: map[string]string{}, Text: strings.ToValidUTF8(string(body), "�")}
+	for name, v := range h.Headers {
+		r.Headers[name] = v.String()
+	}
+	return r
+}
+
+// exchange makes the request and reads the response.
+func (h *HTTP) exchange(ctx context.Context, env workflow.Env) (got recording.HTTPResponse, blob *state.BlobRef, err error) {
+	req, err := h.request(ctx, env)
+	if err != nil {
+		return got, nil, recording.Unrecordable(err)
+	}
+	resp, err := clients.of(h.AllowPrivate).Do(req)
+	if err != nil {
+		return got, nil, plainURLError(err)
+	}
+	defer resp.Body.Close()
+	got = recording.HTTPResponse{Status: resp.StatusCode, Headers: map[string]string{}}
 	for name, values := range resp.Header {
-		res.Headers[strings.ToLower(name)] = strings.Join(values, ", ")
+		got.Headers[strings.ToLower(name)] = strings.Join(values, ", ")
 	}
-	if err := unmarshal(body, &res.JSON); err != nil && h.Expect.JSON {
-		return nil, fmt.Errorf("%s: the body is not JSON: %w", publicURL(req.URL), err)
+	stores := h.Expect.Blob && h.isExpected(got.Status)
+	limit := int64(h.MaxBody)
+	switch {
+	case limit == 0 && stores:
+		limit = maxBlobBody
+	case limit == 0:
+		limit = 2 << 20
+	case !stores:
+		limit = min(limit, maxFile)
+	}
+	body := http.MaxBytesReader(nil, resp.Body, limit)
+	if stores {
+		var ref state.BlobRef
+		ref, err = sniff.Put(ctx, state.PutBlob, body, resp.Header.Get("Content-Type"))
+		blob = &ref
+	} else {
+		var data []byte
+		data, err = io.ReadAll(body)
+		got.Text = strings.ToValidUTF8(string(data), "�")
+	}
+	var most *http.MaxBytesError
+	switch {
+	case errors.As(err, &most):
+		return got, nil, &refusal{fmt.Sprintf("%s: the body is larger than %d bytes", publicURL(req.URL), limit)}
+	case errors.Is(err, state.ErrNoBlobs):
+		return got, nil, err
+	case err != nil:
+		return got, nil, fmt.Errorf("%s: reading the body: %w", publicURL(req.URL), err)
+	}
+	return got, blob, nil
+}
+
+func (h *HTTP) isExpected(status int) bool {
+	if len(h.Expect.Status) > 0 {
+		return slices.Contains(h.Expect.Status, status)
+	}
+	return status >= 200 && status < 300
+}
+
+// result returns the result of an expected response.
+func (h *HTTP) result(url string, resp recording.HTTPResponse, blob *state.BlobRef, env workflow.Env) (any, error) {
+	if !h.isExpected(resp.Status) {
+		text := env.Redact(resp.Text) // before it is cut
+		return nil, &HTTPError{resp.Status, h.method(), url, strings.ToValidUTF8(text[:min(len(text), 200)], "�")}
+	}
+	res := HTTPResult{Status: resp.Status, Headers: resp.Headers, Text: resp.Text, Blob: blob}
+	if h.Expect.Blob {
+		if blob == nil {
+			return nil, &refusal{fmt.Sprintf("%s: a recording has no blobs; give the node a mock", url)}
+		}
+		return res, nil
+	}
+	if err := unmarshal([]byte(resp.Text), &res.JSON); err != nil && h.Expect.JSON {
+		return nil, fmt.Errorf("%s: the body is not JSON: %w", url, err)
 	}
 	return res, nil
 }
@@ -193,6 +272,16 @@ func (h *HTTP) target() (*url.URL, error) {
 	return u, nil
 }
 
+func (h *HTTP) method() string {
+	switch {
+	case h.Method != "":
+		return strings.ToUpper(h.Method)
+	case h.Body != "" || h.JSON != nil || h.Blob.Hash != "":
+		return http.MethodPost
+	}
+	return http.MethodGet
+}
+
 func (h *HTTP) request(ctx context.Context, env workflow.Env) (*http.Request, error) {
 	u, err := h.target()
 	if err != nil {
@@ -201,17 +290,17 @@ func (h *HTTP) request(ctx context.Context, env workflow.Env) (*http.Request, er
 	if err := h.addQuery(u, env); err != nil {
 		return nil, err
 	}
-	body, kind, err := h.body()
+	body, kind, err := h.body(ctx)
 	if err != nil {
 		return nil, err
 	}
-	method := strings.ToUpper(h.Method)
-	if method == "" && (h.Body != "" || h.JSON != nil) {
-		method = http.MethodPost
-	}
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
+	req, err := http.NewRequestWithContext(ctx, h.method(), u.String(), body)
 	if err != nil {
 		return nil, &refusal{err.Error()}
+	}
+	if h.Blob.Size > 0 {
+		req.ContentLength = h.Blob.Size
+		req.GetBody = func() (io.ReadCloser, error) { return h.Blob.open(ctx) } // for a redirect
 	}
 	return req, h.setHeaders(ctx, req, kind, env)
 }
@@ -238,8 +327,15 @@ func (h *HTTP) addQuery(u *url.URL, env workflow.Env) error {
 	return nil
 }
 
-func (h *HTTP) body() (body io.Reader, kind string, err error) {
+func (h *HTTP) body(ctx context.Context) (body io.Reader, kind string, err error) {
 	switch {
+	case h.Blob.Hash != "":
+		kind = cmp.Or(h.Blob.Type, "application/octet-stream")
+		if h.Blob.Size == 0 {
+			return http.NoBody, kind, nil
+		}
+		body, err = h.Blob.open(ctx)
+		return body, kind, err
 	case h.JSON != nil:
 		data, err := json.Marshal(h.JSON)
 		return bytes.NewReader(data), "application/json", err
@@ -288,19 +384,4 @@ func values(v any) []any {
 		return list
 	}
 	return []any{v}
-}
-
-// publicURL returns a URL without its secret parts.
-func publicURL(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }
-
-// plainURLError drops the query from an error of package http.
-func plainURLError(err error) error {
-	var ue *url.Error
-	if !errors.As(err, &ue) {
-		return err
-	}
-	if u, perr := url.Parse(ue.URL); perr == nil {
-		return fmt.Errorf("%s %s: %w", strings.ToUpper(ue.Op), publicURL(u), ue.Err)
-	}
-	return ue.Err
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -34,6 +35,22 @@ func server(t *testing.T) (url string, calls *atomic.Int32) {
 		if calls.Add(1) < 3 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
+	})
+	mux.HandleFunc("/broken", func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = io.WriteString(w, strings.Repeat("x", 20<<20))
+	})
+	mux.HandleFunc("/picture", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "image/png")
+		_, _ = io.WriteString(w, strings.Repeat("x", 5<<20))
+	})
+	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		http.Redirect(w, r, "/upload", http.StatusTemporaryRedirect)
+	})
+	mux.HandleFunc("/upload", func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		_ = json.NewEncoder(w).Encode(map[string]any{"method": r.Method, "length": r.ContentLength, "got": n, "type": r.Header.Get("Content-Type")})
 	})
 	mux.HandleFunc("/hop/", func(w http.ResponseWriter, r *http.Request) {
 		rest := strings.TrimPrefix(r.URL.Path, "/hop")
@@ -161,5 +178,71 @@ retry: {max: 5, initial: 1ms}`)
 http: {url: "`+url+`/missing", allow_private: true}
 retry: {max: 5, initial: 1h}`); err == nil {
 		t.Error("a 404 is a success")
+	}
+}
+
+func TestHTTP_MovesABlob(t *testing.T) {
+	url, _ := server(t)
+	got, err := runs(t, t.TempDir(), `version: 1
+state: {picture: blob, sent: any, empty: any, none: blob}
+nodes:
+  load:
+    http: {url: "`+url+`/picture", allow_private: true, expect: {blob: true}}
+    output: {picture: "${{ result.blob }}"}
+    next: send
+  send:
+    http: {url: "`+url+`/moved", method: put, allow_private: true, blob: "${{ state.picture }}"}
+    output: {sent: "${{ result.json }}"}
+    next: nothing
+  nothing:
+    http: {url: "`+url+`/flaky", allow_private: true, expect: {blob: true, status: [503]}}
+    output: {none: "${{ result.blob }}"}
+    next: again
+  again:
+    http: {url: "`+url+`/upload", allow_private: true, blob: "${{ state.none }}", headers: {content-type: text/x-none}}
+    output: {empty: "${{ result.json }}"}
+    next: END
+`, withBlobs(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := int64(5 << 20)
+	if want := map[string]any{"method": "PUT", "length": size, "got": size, "type": "image/png"}; !reflect.DeepEqual(got["sent"], want) {
+		t.Errorf("sent %v, want %v", got["sent"], want)
+	}
+	if want := map[string]any{"method": "POST", "length": int64(0), "got": int64(0), "type": "text/x-none"}; !reflect.DeepEqual(got["empty"], want) {
+		t.Errorf("sent %v, want %v", got["empty"], want)
+	}
+	_, err = runs(t, t.TempDir(), `version: 1
+state: {picture: blob}
+nodes:
+  load:
+    http: {url: "`+url+`/picture", allow_private: true, expect: {blob: true}, max_body: 4MiB}
+    output: {picture: "${{ result.blob }}"}
+    next: END
+`, withBlobs(t))
+	if want := "the body is larger than 4194304 bytes"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want an error with %s", err, want)
+	}
+	if picture, _ := got["picture"].(map[string]any); picture["size"] != size || picture["type"] != "image/png" {
+		t.Errorf("got %v", picture)
+	}
+}
+
+func TestHTTP_RefusesBlobs(t *testing.T) {
+	url, _ := server(t)
+	for node, want := range map[string]string{
+		`http: {url: "` + url + `/picture", expect: {blob: true, json: true}}`:                                           "expect json or blob",
+		`http: {url: "` + url + `/upload", body: x, blob: {$blob: a, size: 1}}`:                                          "not two of them",
+		`http: {url: "` + url + `/upload", allow_private: true, blob: "${{ state.r }}"}`:                                 "the blob is null",
+		`http: {url: "` + url + `/upload", allow_private: true, blob: "${{ 'text' }}"}`:                                  "want a mapping, got string",
+		`http: {url: "` + url + `/upload", allow_private: true, blob: {$blob: a, size: 1}}`:                              "the store has no blobs",
+		`http: {url: "` + url + `/picture", allow_private: true, expect: {blob: true}}`:                                  "the store has no blobs",
+		`http: {url: "` + url + `/broken", allow_private: true, expect: {blob: true}, max_body: 64MiB}`:                  "the body is larger than 16777216 bytes",
+		`http: {url: "` + url + `/missing", allow_private: true, expect: {blob: true}}`:                                  `status 404 Not Found: "gone`,
+		`http: {url: "` + url + `/picture", allow_private: true, max_body: 17MiB}`:                                       "max_body is at most 16 MiB",
+		`http: {url: "` + url + `/picture", allow_private: true, expect: {blob: "${{ state.n == 8 }}"}, max_body: 1KiB}`: "the body is larger than 1024 bytes",
+	} {
+		fails(t, t.TempDir(), node, want)
 	}
 }

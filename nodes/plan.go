@@ -102,8 +102,11 @@ func checkCapability(c turn.Config, name string) error {
 	return &refusal{fmt.Sprintf("there is no capability %q; the agent has %s", name, strings.Join(names, ", "))}
 }
 
-// Recordable reports whether a model plans: what an agent of the program calls is not known.
-func (p *Plan) Recordable() bool { return p.withModel() }
+// Recordable reports whether a model plans, or an agent without work of another kind and services.
+func (p *Plan) Recordable() bool {
+	c, err := pick(p.program.Agents, "agent", p.Agent)
+	return p.withModel() || err == nil && recordable(c)
+}
 
 // Run is never called: a Plan is a graph.
 func (p *Plan) Run(context.Context, workflow.Env) (any, error) {
@@ -116,6 +119,9 @@ func (p *Plan) Graph(_ workflow.Env, cfg graph.Config) (workflow.Child, error) {
 		return p.list(cfg)
 	}
 	c, err := pick(p.program.Agents, "agent", p.Agent)
+	if err == nil {
+		c, err = recorded(c)
+	}
 	if err != nil {
 		return workflow.Child{}, err
 	}

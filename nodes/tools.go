@@ -224,6 +224,17 @@ func (t *ToolEntry) CheckEnv(env workflow.Env) error {
 	return errors.Join(errs...)
 }
 
+// EnvNames returns the variables of the environment that the programs of the tool get.
+func (t *ToolEntry) EnvNames() []string {
+	switch {
+	case t.MCP != nil:
+		return t.MCP.Env
+	case t.Skills != nil:
+		return t.Skills.Env
+	}
+	return nil
+}
+
 // declaredTool is a tool of a file.
 type declaredTool struct {
 	*ToolEntry
@@ -331,7 +342,8 @@ func (t *declaredTool) callWorkflow(ctx context.Context, in tool.Input, _ workfl
 }
 
 var (
-	_ workflow.Entry   = (*ToolEntry)(nil)
-	_ workflow.Checker = (*ToolEntry)(nil)
-	_ tool.Tool        = (*declaredTool)(nil)
+	_ workflow.Entry     = (*ToolEntry)(nil)
+	_ workflow.Checker   = (*ToolEntry)(nil)
+	_ workflow.EnvReader = (*ToolEntry)(nil)
+	_ tool.Tool          = (*declaredTool)(nil)
 )

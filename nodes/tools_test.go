@@ -143,7 +143,7 @@ nodes:
 		`in.yaml:5:6: error[WF504]: tools.c: path has id, but the url has no {id}`,
 		`in.yaml:6:6: error[WF504]: tools.d: the argument id is declared twice`,
 		`in.yaml:7:6: error[WF504]: tools.e: the host of the url must be constant`,
-		`in.yaml:8:52: error[WF401]: unknown type "nothing" (types are any, bool, int, number, string, list<T>, map<T>)`,
+		`in.yaml:8:52: error[WF401]: unknown type "nothing" (types are any, bool, int, number, string, blob, list<T>, map<T>)`,
 		`in.yaml:9:17: error[WF511]: nowhere.yaml in .: no such file or directory`,
 		`in.yaml:10:64: error[WF702]: unknown secret "none" (declare it under secrets)`,
 		`in.yaml:11:68: error[WF415]: form field id: max does not apply to the type string`,

@@ -61,8 +61,7 @@ type a2aCall struct {
 // postA2A answers a request of the Agent2Agent protocol.
 func postA2A(c *call) error {
 	data, err := c.readJSON(c.server.limits.Body)
-	var fault *wire.Error
-	if errors.As(err, &fault) && fault.Code == wire.CodeInvalidJSON {
+	if hasCode(err, wire.CodeInvalidJSON) {
 		return c.replyA2A(json.RawMessage("null"), nil, a2a.Errorf(a2a.CodeParse, "the body must be JSON"))
 	}
 	if err != nil {
@@ -90,7 +89,7 @@ func (a a2aCall) refuseA2A(err error) error {
 	case err == nil, errors.Is(err, ErrForbidden), a.Context().Err() != nil:
 		return err
 	case errors.As(err, &e):
-	case errors.As(err, &fault) && (fault.Code == wire.CodeRunNotFound || fault.Code == wire.CodeThreadNotFound):
+	case hasCode(err, wire.CodeRunNotFound, wire.CodeThreadNotFound):
 		e = a2a.Errorf(a2a.CodeNoTask, "there is no such task or context")
 	case errors.As(err, &fault) && fault.HTTPStatus(wire.Python) == http.StatusUnprocessableEntity, errors.As(err, &fault) && fault.HTTPStatus(wire.Python) == http.StatusConflict:
 		e = a2a.Errorf(a2a.CodeParams, "%s", fault.Detail)

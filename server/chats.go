@@ -75,9 +75,8 @@ func (c *call) chat(id string) (t chatCall, err error) {
 	t.call = c.inner(c.Context(), "thread_id", t.thread)
 	t.w, t.known = c.w, map[string]bool{}
 	found, err := t.call.thread("read")
-	var fault *wire.Error
 	switch {
-	case errors.As(err, &fault) && fault.Code == wire.CodeThreadNotFound:
+	case hasCode(err, wire.CodeThreadNotFound):
 		return t, nil
 	case err != nil:
 		return t, err

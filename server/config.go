@@ -58,7 +58,7 @@ type Config struct {
 	// UI has bundles of components by name. Each has the script entrypoint.js, and may have
 	// entrypoint.css. Browsers load the files without credentials.
 	UI map[string]fs.FS
-	// Webhooks are the settings of the requests that report the ends of runs.
+	// Webhooks are the settings of the requests that report the ends of runs, and notices.
 	Webhooks Webhooks
 	// Studio serves pages below /studio/ that show graphs and threads in a browser. A browser sends
 	// the key or the token of its user as the password of basic authentication.
@@ -89,9 +89,13 @@ const (
 	StudioOn   Studio = "on"   // they also answer questions
 )
 
-// Webhooks are the settings of the requests that report the ends of runs.
+// Webhooks are the settings of the requests that report the ends of runs, and notices.
 type Webhooks struct {
-	// Outbound limits their addresses.
+	// Notify is the URL that gets the notices of open questions: a [wake.Notice] as JSON for each
+	// reminder and each escalation. The log of the server has them in any case. Each server that
+	// works on the store must have it, since any may send a notice. "" means none.
+	Notify string
+	// Outbound limits the addresses of runs' webhooks and of Notify.
 	Outbound Outbound
 	// Secret, if it is set, signs their bodies: the header X-Weft-Signature has the HMAC-SHA256.
 	Secret []byte
@@ -109,11 +113,13 @@ type Limits struct {
 	Depth    int           // arrays and objects of a body, inside each other: 200
 	Metadata int           // bytes of metadata: 16 KiB
 	Page     int           // results of a page: 1000
-	BodyTime time.Duration // until a body has arrived: 30 s
+	BodyTime time.Duration // until a body has arrived: 30 s; a blob has 1 s more for each 16 KiB
+	Blob     int64         // bytes of a blob: 1 GiB
 
 	Supersteps int64 // bytes of a body that creates a thread: 16 MiB
 	Request    int   // bytes of a run's request, as it is stored: 1 MiB
 	Streams    int   // requests that follow a run in this process: 20,000
+	Uploads    int   // blobs that arrive at once in this process, with 1 MiB of memory each: 64
 	ThreadRuns int   // unfinished runs of a thread: 10,000
 	// OwnerRuns is how many unfinished runs an identity may have, and Runs how many there may be of
 	// all: 1,000 and 100,000. They are counted by Server.Work about once a second, so a burst may
@@ -126,7 +132,7 @@ func (l Limits) withDefaults() Limits {
 		field *int
 		value int
 	}{
-		{&l.Depth, 200}, {&l.Metadata, 16 << 10}, {&l.Page, 1000}, {&l.Request, 1 << 20}, {&l.Streams, 20_000},
+		{&l.Depth, 200}, {&l.Metadata, 16 << 10}, {&l.Page, 1000}, {&l.Request, 1 << 20}, {&l.Streams, 20_000}, {&l.Uploads, 64},
 		{&l.ThreadRuns, 10_000}, {&l.OwnerRuns, 1000}, {&l.Runs, 100_000},
 	} {
 		if *f.field == 0 {
@@ -138,6 +144,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Supersteps == 0 {
 		l.Supersteps = 16 << 20
+	}
+	if l.Blob == 0 {
+		l.Blob = 1 << 30
 	}
 	if l.BodyTime == 0 {
 		l.BodyTime = 30 * time.Second

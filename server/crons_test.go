@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -33,7 +35,7 @@ func TestCrons_FireOnceOverAllProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	fired := map[string]int{}
-	start := func(_ context.Context, r cronRecord) error { fired[r.CronID]++; return nil }
+	start := func(ctx context.Context, f firing) error { fired[f.Cron]++; return a.done(ctx, f) }
 	fire := func(after time.Duration, want int) {
 		t.Helper()
 		c.at = c.at.Add(after)
@@ -57,8 +59,33 @@ func TestCrons_FireOnceOverAllProcesses(t *testing.T) {
 	if fired["on"] != 3 || fired["ends"] != 2 || fired["off"]+fired["removed"] != 0 {
 		t.Errorf("the crons were started %v", fired)
 	}
-	r, _, err := a.get(t.Context(), "on")
-	if err != nil || !r.record.NextRunDate.After(c.at) {
-		t.Errorf("the next time is %v and the error %v, want one after %v", r.record.NextRunDate, err, c.at)
+}
+
+func TestCrons_FailuresKeepNoOtherWaiting(t *testing.T) {
+	docs, c := &document.Map{}, &clock{time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	a := newCrons(docs, c.now)
+	for i := range 120 {
+		id := fmt.Sprintf("c%03d", i)
+		r := cronRecord{Cron: wire.Cron{CronID: id, Schedule: "*/10 * * * *", Enabled: true}}
+		if err := errors.Join(r.plan(c.at), a.schedule(t.Context(), r)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.create(t.Context(), id, r, c.at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.at = c.at.Add(10 * time.Minute)
+	tried := map[string]int{}
+	full := errors.New("too many runs")
+	fail := func(_ context.Context, f firing) error { tried[f.Cron]++; return full }
+	if n, err := a.fire(t.Context(), fail); n != 120 || len(tried) != 120 || !errors.Is(err, full) {
+		t.Errorf("%d crons were fired and %d tried, %v; want all 120", n, len(tried), err)
+	}
+	if n, _ := a.fire(t.Context(), fail); n != 0 || tried["c000"] != 1 {
+		t.Errorf("%d crons were fired again, and one tried %d times at once", n, tried["c000"])
+	}
+	c.at = c.at.Add(firingRetry)
+	if n, _ := a.fire(t.Context(), fail); n != 0 || tried["c000"] != 2 || tried["c119"] != 2 {
+		t.Errorf("later %d crons were fired again, and tried %d and %d times; want 0, 2 and 2", n, tried["c000"], tried["c119"])
 	}
 }

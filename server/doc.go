@@ -38,8 +38,10 @@
 //  6. The events of a run are in a log on the bus. A reader that reconnects with Last-Event-ID gets
 //     the events that it has missed, as far as the bus still has them.
 //  7. A webhook is delivered at least once: it is stored before its run ends, and tried three
-//     times.
+//     times. So is a notice of an open question.
 //  8. An answer to an open question is checked when the run is created.
+//  9. Each firing of a cron has one run: it is stored with the cron's next time in one write, and
+//     stays until the run has ended.
 //
 // # The protocol of threads
 //

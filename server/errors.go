@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
@@ -35,6 +36,12 @@ func noThread(id string) *wire.Error {
 
 func noAssistant() *wire.Error {
 	return wire.Errorf(wire.CodeAssistantNotFound, "Assistant not found")
+}
+
+// hasCode reports whether an error is a fault with one of these codes.
+func hasCode(err error, codes ...wire.Code) bool {
+	var fault *wire.Error
+	return errors.As(err, &fault) && slices.Contains(codes, fault.Code)
 }
 
 // faultOf returns what a client sees of an error. hidden is true if the log must have the error

@@ -23,6 +23,11 @@ func (h host) Job(ctx context.Context, r queue.Run) (work.Job, error) {
 	if err != nil {
 		return work.Job{}, err
 	}
+	if s.Mark != "" {
+		if err := h.claim(ctx, r.ID, s.Mark); err != nil {
+			return work.Job{}, err
+		}
+	}
 	shown, err := h.server.shown(ctx, s.Graph, Use{useRun, s.settings(r)})
 	if err != nil {
 		return work.Job{}, err
@@ -44,6 +49,17 @@ func (h host) Job(ctx context.Context, r queue.Run) (work.Job, error) {
 		return j, err
 	}
 	return j, nil
+}
+
+// claim claims the firing of a cron's run. A store that is away for a moment does not lose the run.
+func (h host) claim(ctx context.Context, run, mark string) (err error) {
+	for wait := 100 * time.Millisecond; ; wait *= 2 {
+		err = h.server.crons.claim(ctx, run, mark)
+		if err == nil || errors.Is(err, errFired) || ctx.Err() != nil || wait > 5*time.Second {
+			return err
+		}
+		await(ctx, wait)
+	}
 }
 
 // startOf returns what the log records when a run starts.
@@ -110,8 +126,7 @@ func (s *runSpec) answers(info graph.CommitInfo, again bool) (graph.Answers, err
 		return graph.Answers{}, nil
 	}
 	a, err := wire.ReadResume(s.Resume, info.Interrupts)
-	var fault *wire.Error
-	if errors.As(err, &fault) && fault.Code == wire.CodeNothingAsked && (again || !s.Strict && len(info.Due) > 0) {
+	if hasCode(err, wire.CodeNothingAsked) && (again || !s.Strict && len(info.Due) > 0) {
 		return graph.Answers{}, nil
 	}
 	return a, err
@@ -124,8 +139,11 @@ func (h host) Ended(ctx context.Context, r queue.Run, o work.Outcome) error {
 	if err != nil {
 		return err
 	}
-	if err := h.server.report(ctx, r, &s, o); err != nil {
-		return err
+	fired := errors.Is(o.Err, errFired) // another run of the firing reports, and has the thread
+	if !fired {
+		if err := h.server.report(ctx, r, &s, o); err != nil {
+			return err
+		}
 	}
 	if s.Removed && !(s.StaysAsking && o.Result.Status == graph.Interrupted) {
 		now := h.server.now()
@@ -139,6 +157,7 @@ func (h host) Ended(ctx context.Context, r queue.Run, o work.Outcome) error {
 		}
 		t.Status, t.Interrupts, t.Error, t.Ended = wire.ThreadIdle, nil, nil, r.ID
 		switch {
+		case fired:
 		case o.Status == queue.Failed || o.Status == queue.TimedOut:
 			t.Status, t.Error = wire.ThreadError, wire.RunErrorOf(o.Err, s.Kwargs.Config.RecursionLimit)
 		case o.Result.Status == graph.Interrupted:

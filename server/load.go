@@ -14,6 +14,7 @@ import (
 type load struct {
 	runs    atomic.Pointer[queue.Load]  // as they were counted last; nil before
 	streams atomic.Int64                // requests that follow a run in this process
+	uploads atomic.Int64                // blobs that arrive in this process
 	worker  atomic.Pointer[work.Worker] // nil where no runs run
 }
 
@@ -56,4 +57,13 @@ func (s *Server) follow() (leave func(), err error) {
 		return nil, wire.Errorf(wire.CodeRateLimited, "%d requests follow runs; try again later", n-1)
 	}
 	return func() { s.load.streams.Add(-1) }, nil
+}
+
+// upload counts a blob that arrives. The caller calls leave at its end.
+func (s *Server) upload() (leave func(), err error) {
+	if n := s.load.uploads.Add(1); n > int64(s.limits.Uploads) {
+		s.load.uploads.Add(-1)
+		return nil, wire.Errorf(wire.CodeRateLimited, "%d blobs arrive; try again later", n-1)
+	}
+	return func() { s.load.uploads.Add(-1) }, nil
 }

@@ -21,6 +21,7 @@ const (
 	textAnswer  = "text/plain"
 	pageAnswer  = "text/html"
 	eventAnswer = "text/event-stream"
+	bytesAnswer = "application/octet-stream"
 )
 
 // operations are what endpoints answer, by method and path: the name of a schema, and the statuses
@@ -39,6 +40,7 @@ var operations = map[string]struct {
 	"POST /threads": {"Thread", []int{409}}, "POST /threads/search": {"Threads", nil}, "POST /threads/count": {"Number", nil}, "POST /threads/prune": {"Pruned", nil},
 	"GET /threads/{thread_id}": {"Thread", nil}, "PATCH /threads/{thread_id}": {"Thread", nil}, "DELETE /threads/{thread_id}": {noAnswer, nil},
 	"POST /threads/{thread_id}/copy": {"Thread", []int{409}}, "GET /threads/{thread_id}/storage": {"Object", nil},
+	"POST /threads/{thread_id}/blobs": {"Blob", []int{429}}, "GET /threads/{thread_id}/blobs/{hash}": {bytesAnswer, nil},
 	"GET /threads/{thread_id}/state": {"State", nil}, "GET /threads/{thread_id}/state/{checkpoint_id}": {"State", nil}, "POST /threads/{thread_id}/state/checkpoint": {"State", nil},
 	"POST /threads/{thread_id}/state": {"Updated", []int{409}}, "PATCH /threads/{thread_id}/state": {"Updated", []int{409}},
 	"GET /threads/{thread_id}/history": {"States", nil}, "POST /threads/{thread_id}/history": {"States", nil},
@@ -133,7 +135,11 @@ func (r route) operation() map[string]any {
 	if !r.open {
 		described["security"] = []any{map[string]any{"key": []string{}}, map[string]any{"bearer": []string{}}, map[string]any{}}
 	}
-	if body := requests[r.method+" "+r.path]; body != "" {
+	switch body := requests[r.method+" "+r.path]; body {
+	case "":
+	case "Bytes":
+		described["requestBody"] = map[string]any{"content": content("*/*", body)}
+	default:
 		described["requestBody"] = map[string]any{"content": content("application/json", body)}
 	}
 	return described

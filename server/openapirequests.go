@@ -11,6 +11,7 @@ var requests = map[string]string{
 
 	"POST /threads": "ThreadRequest", "PATCH /threads/{thread_id}": "ThreadRequest",
 	"POST /threads/search": "ThreadSearch", "POST /threads/count": "ThreadSearch", "POST /threads/prune": "PruneRequest",
+	"POST /threads/{thread_id}/blobs": "Bytes",
 	"POST /threads/{thread_id}/state": "StateRequest", "PATCH /threads/{thread_id}/state": "MetadataRequest",
 	"POST /threads/{thread_id}/state/checkpoint": "StateAtRequest", "POST /threads/{thread_id}/history": "HistoryRequest",
 	"POST /threads/{thread_id}/commands": "CommandRequest",

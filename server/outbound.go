@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -28,6 +29,16 @@ type Outbound struct {
 	AllowPrivate bool
 
 	resolver *net.Resolver // of host names; nil is that of the system
+}
+
+// Check returns an ErrAddress for a URL that the server must not call. Whether the address of its
+// host is public is checked when a connection is made.
+func (o Outbound) Check(text string) error {
+	u, err := url.Parse(text)
+	if err != nil {
+		return fmt.Errorf("%w: the URL cannot be read", ErrAddress)
+	}
+	return o.checkURL(&http.Request{URL: u})
 }
 
 // checkURL returns an ErrAddress for a URL that the server must not call. The address is checked

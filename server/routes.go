@@ -45,6 +45,8 @@ var routes = []route{
 	{http.MethodDelete, "/threads/{thread_id}", false, deleteThread},
 	{http.MethodPost, "/threads/{thread_id}/copy", false, copyThread},
 	{http.MethodGet, "/threads/{thread_id}/storage", false, threadStorage},
+	{http.MethodPost, "/threads/{thread_id}/blobs", false, putBlob},
+	{http.MethodGet, "/threads/{thread_id}/blobs/{hash}", false, getBlob},
 
 	{http.MethodGet, "/threads/{thread_id}/state", false, getState},
 	{http.MethodGet, "/threads/{thread_id}/state/{checkpoint_id}", false, getState},

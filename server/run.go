@@ -34,6 +34,8 @@ type runSpec struct {
 	Removed bool `json:"removed,omitempty"`
 	// StaysAsking is true if that thread stays when the run asks. It has a record from the start.
 	StaysAsking bool `json:"stays_asking,omitempty"`
+	// Mark is set in a run that a cron has created: see firing.
+	Mark string `json:"mark,omitempty"`
 
 	At        uint64             `json:"at,omitempty"` // the commit to go on from; 0 is the newest
 	Namespace string             `json:"namespace,omitempty"`

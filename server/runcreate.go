@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -62,8 +63,8 @@ func (c *call) enqueue(request runRequest) (made created, err error) {
 	if err != nil {
 		return made, err
 	}
-	id := newID()
-	spec := runSpec{Graph: a.GraphID, Assistant: a.AssistantID, Multitask: q.Multitask, Who: c.who}
+	id := cmp.Or(q.run, newID())
+	spec := runSpec{Graph: a.GraphID, Assistant: a.AssistantID, Multitask: q.Multitask, Who: c.who, Mark: q.mark}
 	var threadID string
 	if threadID, spec.Metadata, err = c.threadOfRun(id, q, a); err != nil {
 		return made, err
@@ -71,6 +72,9 @@ func (c *call) enqueue(request runRequest) (made created, err error) {
 	made.path = "/threads/" + threadID + "/runs/" + id
 	if c.PathValue("thread_id") == "" {
 		spec.Removed, spec.StaysAsking, made.path = q.OnCompletion == "delete", q.staysAsking, "/runs/"+id
+	}
+	if err := c.checkBlobs(threadID, q.Input, q.Command); err != nil {
+		return made, err
 	}
 	spec.Kwargs = kwargsOf(q, a, id, threadID)
 	if err := spec.read(c, q, threadID); err != nil {
@@ -126,8 +130,7 @@ func (c *call) threadOfRun(id string, q *runRequest, a wire.Assistant) (threadID
 	}
 	if !own {
 		_, err = c.server.visibleThread(c.Context(), threadID, filter)
-		var fault *wire.Error
-		if err == nil || q.IfNotExists != "create" || !errors.As(err, &fault) || fault.Code != wire.CodeThreadNotFound {
+		if q.IfNotExists != "create" || !hasCode(err, wire.CodeThreadNotFound) {
 			return threadID, merged, err
 		}
 	}

@@ -36,7 +36,8 @@ type runRequest struct {
 	FeedbackKeys     []string               `json:"feedback_keys"`
 	StrictResume     bool                   `json:"strict_resume"`
 
-	staysAsking bool // the thread of a run without one stays if the run asks
+	staysAsking bool   // the thread of a run without one stays if the run asks
+	run, mark   string // the id and the mark of a run that a cron creates: see firing
 }
 
 // checkpointInput names a checkpoint.

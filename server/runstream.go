@@ -46,8 +46,7 @@ func joinStream(c *call) error {
 		o.live, o.resumed = false, true
 	}
 	r, err := c.run("read")
-	var fault *wire.Error
-	if errors.As(err, &fault) && (fault.Code == wire.CodeRunNotFound || fault.Code == wire.CodeThreadNotFound) {
+	if hasCode(err, wire.CodeRunNotFound, wire.CodeThreadNotFound) {
 		s := c.openStream()
 		defer s.close()
 		return s.send("error", "", []byte(`{"error":"HTTPException","message":"404: Run not found"}`))

@@ -91,6 +91,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s.webhooks = newWebhooks(docs, c, func(id string, err error) {
 		s.log().Error("server: a webhook was given up", "delivery", id, "error", err)
 	})
+	if s.webhooks.check(c.Webhooks.Notify) != nil {
+		return nil, fmt.Errorf("%w: Webhooks.Notify must be a URL that Outbound allows (got %.200q)", ErrConfig, c.Webhooks.Notify)
+	}
 	s.metrics.init()
 	s.handler = s.handlers()
 	if err := s.addSystemAssistants(ctx, served); err != nil {

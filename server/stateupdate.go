@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -101,6 +102,16 @@ func (c *call) commitEdits(t shownThread, steps [][]graph.UntypedEdit, o graph.R
 func (c *call) edit(t shownThread, steps [][]graph.UntypedEdit, o graph.RunOptions) (number uint64, err error) {
 	if !t.ran() {
 		return 0, invalid("the thread must have run, or have a graph_id in its metadata")
+	}
+	for _, e := range slices.Concat(steps...) {
+		if err := c.checkBlobs(t.thread, e.Writes); err != nil {
+			return 0, err
+		}
+		for _, send := range e.Sends {
+			if err := c.checkBlobs(t.thread, send.Payload); err != nil {
+				return 0, err
+			}
+		}
 	}
 	busy := wire.Errorf(wire.CodeThreadBusy, "Thread with ID %s must not be busy", t.thread)
 	switch unfinished, err := c.server.queue.Unfinished(c.Context(), t.thread); {

@@ -217,7 +217,7 @@ const (
 
 // start starts a server that works until the end of the test.
 func (s *survey) start(change ...func(*server.Config)) *server.Server {
-	store := new(checkpoint.Memory)
+	store, _ := withBlobs(s.T)
 	return chattest.Start(s.T, append([]func(*server.Config){func(c *server.Config) {
 		c.Store, c.Log, c.Dialect = store, slog.New(slog.DiscardHandler), "py"
 		c.Graphs = map[string]graph.Untyped{"talk": chattest.Talk(s.T, store), "nested": echo(s.T, store), "waits": chain(s.T, store, nil, "wait")}
@@ -242,7 +242,7 @@ func (s *survey) prepare(to http.Handler, pattern string) {
 	s.values = map[string]string{
 		"thread_id": thread, "run_id": do("GET /threads/"+thread+"/runs", "", "0.run_id"), "assistant_id": do("POST /assistants", `{"graph_id":"talk"}`, "assistant_id"),
 		"checkpoint_id": do("GET /threads/"+thread+"/state", "", "checkpoint.checkpoint_id"), "cron_id": do("POST /runs/crons", cron, "cron_id"),
-		"name": "x", "file": "entrypoint.js", "view": "join", "chat_id": "c", "namespace": "outer",
+		"hash": do("POST /threads/"+thread+"/blobs", "content", `\$blob`), "name": "x", "file": "entrypoint.js", "view": "join", "chat_id": "c", "namespace": "outer",
 	}
 	switch {
 	case strings.HasPrefix(pattern, "/runs/{run_id}"):
@@ -287,13 +287,13 @@ func TestEndpoints_HaveEachDocumentedStatus(t *testing.T) {
 			return nil, server.ErrForbidden
 		}}
 	})
-	small := s.start(func(c *server.Config) { c.Limits = server.Limits{Body: 5000, Supersteps: 5000} })
+	small := s.start(func(c *server.Config) { c.Limits = server.Limits{Body: 5000, Supersteps: 5000, Blob: 5000} })
 	owned := s.start(func(c *server.Config) { c.Auth = chattest.Keys() })
 	docs := &outage{Store: &document.Map{}}
 	gone := s.start(func(c *server.Config) { c.Documents, c.Memory = docs, itemOutage{&memory.Map{}} })
 	s.prepare(gone, "")
 	docs.on.Store(true)
-	full := s.start(func(c *server.Config) { c.Limits = server.Limits{Streams: -1, Runs: -1} })
+	full := s.start(func(c *server.Config) { c.Limits = server.Limits{Streams: -1, Runs: -1, Uploads: -1} })
 	for !strings.Contains(s.send(full, "GET", "/metrics", "/metrics", nil).Body.String(), "weft_runs") {
 		runtime.Gosched() // until the runs are counted
 	}
@@ -332,6 +332,7 @@ func TestEndpoints_HaveEachDocumentedStatus(t *testing.T) {
 		if method != "GET" {
 			s.send(open, method, pattern, path, brokenBody{})
 			s.send(open, method, pattern, path, s.good(method, pattern), "Content-Type", "text/plain")
+			s.send(open, method, pattern, path, s.good(method, pattern), "Content-Type", "/")
 			s.send(open, method, pattern, path, strings.NewReader(`{"limit":`))
 			s.send(open, method, pattern, path, strings.NewReader(strings.Repeat("[", 300)+strings.Repeat("]", 300)))
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -90,24 +91,49 @@ func firstOf(names []string) string {
 	return names[0]
 }
 
+// threadSorts are the keys of the orders in which the studio lists threads.
+var threadSorts = map[string]string{"created": "created_at", "updated": "updated_at", "status": "status"}
+
+// mentions reports whether the id, the error or a text of the metadata has a text in lower case.
+func (t *thread) mentions(text string) bool {
+	has := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
+	if has(t.ThreadID) || t.Error != nil && has(t.Error.Error+": "+t.Error.Message) {
+		return true
+	}
+	for _, raw := range t.Metadata {
+		if has(string(raw)) {
+			return true
+		}
+	}
+	return false
+}
+
 // Threads implements studio.Source.
 func (s studioSource) Threads(ctx context.Context, q studio.Query) (page []studio.Thread, total int, err error) {
 	filter, err := s.c.allow("threads", "search", "")
 	if err != nil {
 		return nil, 0, err
 	}
+	want, err := wanted(q.Metadata)
+	if err != nil {
+		return nil, 0, err
+	}
+	text, prefix := strings.ToLower(q.Text), strings.ToLower(q.Prefix)
 	match := func(t *thread) bool {
-		return (q.Status == "" || string(t.Status) == q.Status) && passes(t.Metadata, filter) &&
-			(q.Graph == "" || s.graphID(*t) == q.Graph)
+		return (q.Status == "" || string(t.Status) == q.Status) && matchMetadata(t.Metadata, want, filter) &&
+			(q.Graph == "" || s.graphID(*t) == q.Graph) && strings.HasPrefix(strings.ToLower(t.ThreadID), prefix) && (text == "" || t.mentions(text))
 	}
 	find := search[thread]{match: match, offset: q.Offset, limit: q.Limit}
-	indexed := threadQuery{status: wire.ThreadStatus(q.Status), filter: filter, want: tree{}}
+	if find.sort, find.ascending, err = checkSort(threadKeys, threadSorts[q.Sort], ""); err != nil {
+		return nil, 0, err
+	}
+	indexed := threadQuery{status: wire.ThreadStatus(q.Status), filter: filter, want: maps.Clone(want)}
 	named := s.named(q.Graph)
 	if named {
 		indexed.want[wire.MetadataGraph] = q.Graph
 	}
 	find.terms, find.exact = indexed.terms()
-	find.exact = find.exact && (named || q.Graph == "")
+	find.exact = find.exact && (named || q.Graph == "") && text == "" && prefix == ""
 	list, total, err := s.c.server.threads.find(ctx, find)
 	for _, t := range list {
 		page = append(page, s.thread(t))

@@ -55,6 +55,22 @@ func TestStudio_ShowsARun(t *testing.T) {
 		wantPage(t, studioPage(s, "/studio/graphs", ""), 200, "/studio/graphs/asks", "1 thread<", "/studio/graphs/steps")
 		wantPage(t, studioPage(s, "/studio/threads?status=interrupted&graph=asks", ""), 200, c.saved["t"], "1 to 1 of 1")
 		wantPage(t, studioPage(s, "/studio/threads?graph=steps", ""), 200, "!"+c.saved["t"])
+		c.do(step{request: "POST /threads", body: `{"metadata":{"user":"Ada Lovelace","tier":2}}`, status: 200, save: "ada=thread_id"})
+		for query, found := range map[string]bool{
+			"metadata=tier%3D2": true, "metadata=user%3DAda+Lovelace": true, "metadata=tier%3D2&metadata=user%3DAda+Lovelace&sort=status": true,
+			`metadata=tier%3D"2"`: false, "metadata=tier%3D3": false, "metadata=tier%3D2&status=busy": false,
+			"text=lovelace": true, "text=" + c.saved["ada"][24:]: true, "text=bob": false, "prefix=" + strings.ToUpper(c.saved["ada"][:30]): true, "prefix=" + c.saved["ada"][1:30]: false, "text=LOVE&metadata=tier%3D3": false,
+		} {
+			want := "!1 to 1 of 1"
+			if found {
+				want = "1 to 1 of 1"
+			}
+			wantPage(t, studioPage(s, "/studio/threads?"+query, ""), 200, want)
+		}
+		order := studioPage(s, "/studio/threads?sort=status", "").Body.String()
+		if strings.Index(order, c.saved["t"]) > strings.Index(order, c.saved["ada"]) {
+			t.Error("sorted by status, idle comes before interrupted")
+		}
 		wantPage(t, studioPage(s, thread+"?at=99", ""), 404, "no checkpoint 99")
 		wantPage(t, studioPage(s, "/studio/threads/x", ""), 404, "not found")
 		wantPage(t, studioPage(s, "/studio/threads/00000000-0000-4000-8000-000000000000", ""), 404, "not found")

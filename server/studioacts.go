@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"net/http"
 
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server/studio"
@@ -48,8 +49,15 @@ func (s studioSource) Edit(_ context.Context, thread string, e studio.Edit) erro
 	if err != nil {
 		return err
 	}
-	_, err = s.c.edit(t, [][]graph.UntypedEdit{{{As: e.As, Writes: e.Writes}}}, graph.RunOptions{At: e.At})
+	_, err = s.c.edit(t, [][]graph.UntypedEdit{{{As: e.As, Writes: e.Writes, Goto: e.Goto}}}, graph.RunOptions{At: e.At})
 	return err
+}
+
+// ServeBlob implements studio.Source.
+func (s studioSource) ServeBlob(w http.ResponseWriter, r *http.Request, thread, hash string) error {
+	r.SetPathValue("thread_id", thread)
+	r.SetPathValue("hash", hash)
+	return getBlob(&call{Request: r, w: w, server: s.c.server, dialect: wire.Python, who: s.c.who, id: s.c.id})
 }
 
 // Cancel implements studio.Source.

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"strconv"
 	"strings"
 
 	"github.com/coder/websocket"
@@ -298,7 +297,7 @@ func sinceEvent(id string) (uint64, error) {
 	if id == "" {
 		return 0, nil
 	}
-	since, err := strconv.ParseUint(id, 10, 64)
+	since, err := wire.EventSeq(id)
 	if err != nil {
 		return 0, badCommand("last_event_id must be the id of an event")
 	}

@@ -125,6 +125,11 @@ func TestSocket_ReconnectRestoresSubscriptions(t *testing.T) {
 	if len(events) != 2 {
 		t.Fatalf("the lifecycle has the events %v, want two", events)
 	}
+	for _, id := range events { // from these, hooks know whose end an end is
+		if !strings.HasPrefix(id, "synth:"+started+":") {
+			t.Errorf("the event %s does not name the run %s", id, started)
+		}
+	}
 
 	c := dialSocket(t, second, unknownID)
 	answer := c.ask("subscription.reconnect", `{"run_id":"`+started+`","last_event_id":"`+events[0]+`","subscriptions":["`+life+`","`+updates+`"]}`)
@@ -143,11 +148,13 @@ func TestSocket_ReconnectRestoresSubscriptions(t *testing.T) {
 		t.Errorf("event %s comes twice: %v", events[1], ids)
 	}
 	for name, want := range map[string]string{
-		`{"subscriptions":["` + life + `"]}`:                      "invalid_argument", // it is open
-		`{"subscriptions":["` + life + `"],"run_id":"nothing"}`:   "no_such_run",
-		`{"subscriptions":["` + life + `"],"last_event_id":"x"}`:  "invalid_argument",
-		`{"subscriptions":["` + life + `"],"last_event_id":"-1"}`: "invalid_argument",
-		`{"subscriptions":"` + life + `"}`:                        "invalid_argument",
+		`{"subscriptions":["` + life + `"]}`:                           "invalid_argument", // it is open
+		`{"subscriptions":["` + life + `"],"run_id":"nothing"}`:        "no_such_run",
+		`{"subscriptions":["` + life + `"],"last_event_id":"x"}`:       "invalid_argument",
+		`{"subscriptions":["` + life + `"],"last_event_id":"-1"}`:      "invalid_argument",
+		`{"subscriptions":["` + life + `"],"last_event_id":"a:1"}`:     "invalid_argument",
+		`{"subscriptions":["` + life + `"],"last_event_id":"synth:1"}`: "invalid_argument",
+		`{"subscriptions":"` + life + `"}`:                             "invalid_argument",
 	} {
 		if answer := c.ask("subscription.reconnect", name); gjson.Get(answer, "error").String() != want {
 			t.Errorf("reconnect with %s: %s, want %s", name, answer, want)

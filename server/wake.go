@@ -4,28 +4,59 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server/queue"
+	"github.com/weftrun/weft/server/wire"
 	"github.com/weftrun/weft/wake"
 )
+
+// errStopped is the cause with which a server stops to wake threads. An engine goes on with the
+// runs that the server has begun.
+var errStopped = fmt.Errorf("server: the process stops: %w", graph.ErrDetached)
 
 // wakeThreads goes on with threads whose questions expire or whose sleeps end, until ctx ends. The
 // graphs store when, in the documents of the server: see [graph.Config].Timers.
 func (s *Server) wakeThreads(ctx context.Context) {
-	err := wake.Run(ctx, wake.Config{Store: s.config.Store, Timers: s.timers, Resume: s.wake, Start: s.startScheduled, Notify: s.notify, Now: s.now, Log: s.log()})
+	waking, leave := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer leave(nil)
+	defer context.AfterFunc(ctx, func() { leave(errStopped) })()
+	err := wake.Run(waking, wake.Config{Store: s.config.Store, Timers: s.timers, Resume: s.wake, Start: s.startScheduled, Notify: s.notify, Now: s.now, Log: s.log()})
 	if err != nil {
 		s.log().ErrorContext(ctx, "server: wake threads", "error", err)
 	}
 }
 
-// notify logs a notice. The question itself may be secret.
+// Timers returns when the server wakes threads and begins runs: the timers in its documents.
+func (s *Server) Timers() *wake.Timers { return s.timers }
+
+// notify logs a notice, without the question, which may be secret, and stores it to be sent to
+// Webhooks.Notify. The same notice again has the same id.
 func (s *Server) notify(ctx context.Context, n wake.Notice) error {
 	s.log().InfoContext(ctx, "server: a question waits", "kind", string(n.Kind), "thread_id", n.Thread, "interrupt_id", n.Question.ID, "to", n.To)
-	return nil
+	to := s.config.Webhooks.Notify
+	if to == "" {
+		return nil
+	}
+	body, err := encode(n)
+	if err != nil {
+		return err
+	}
+	name := strings.Join([]string{n.Thread, n.Question.ID, string(n.Kind), n.At.UTC().Format(time.RFC3339Nano)}, "\x00")
+	return s.webhooks.add(ctx, noticePrefix+uuid.NewSHA1(noticeSpace, []byte(name)).String(), to, body)
 }
+
+// noticePrefix begins the ids of the webhooks of notices.
+const noticePrefix = "notice-"
+
+// noticeSpace is the name space of the ids of notices.
+var noticeSpace = uuid.MustParse("0b1f5a2e-5a41-5d0c-8f43-7f6f2a9d6c11")
 
 // wake creates a run that goes on with a thread, for the caller of its last run and with the
 // settings of that. A thread that no run of a server has made goes on in this process.
@@ -39,7 +70,7 @@ func (s *Server) wake(ctx context.Context, t graph.Timer) error {
 	}
 	last, err := s.lastRun(ctx, t.Thread)
 	if errors.Is(err, queue.ErrNotFound) {
-		shown, err := s.shown(ctx, t.Graph, Use{useRun, Settings{Thread: t.Thread}})
+		shown, err := s.toWake(ctx, t.Graph, t.Thread)
 		if err != nil {
 			return err
 		}
@@ -73,11 +104,21 @@ func (s *Server) wake(ctx context.Context, t graph.Timer) error {
 
 // startScheduled begins a run of a [wake.Schedule] in this process.
 func (s *Server) startScheduled(ctx context.Context, st wake.Start) error {
-	shown, err := s.shown(ctx, st.Graph, Use{useRun, Settings{Thread: st.Thread}})
+	shown, err := s.toWake(ctx, st.Graph, st.Thread)
 	if err != nil {
 		return err
 	}
 	return wake.Starts(shown.root.Untyped)(ctx, st)
+}
+
+// toWake returns a graph with a thread that this process goes on with. A wake.ErrGraph leaves the
+// thread to other servers.
+func (s *Server) toWake(ctx context.Context, graphID, thread string) (shownThread, error) {
+	shown, err := s.shown(ctx, graphID, Use{useRun, Settings{Thread: thread}})
+	if hasCode(err, wire.CodeGraphNotFound) {
+		err = fmt.Errorf("%w: %w", wake.ErrGraph, err)
+	}
+	return shown, err
 }
 
 // lastRun returns the run of the thread that ended last, or a queue.ErrNotFound.

@@ -2,10 +2,15 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server"
@@ -68,6 +73,59 @@ func TestWork_WakesThreadsThatNoRunHasMade(t *testing.T) {
 	}, withSleeper(t), func(c *server.Config) { sleeper = c.Graphs["sleeps"] })
 }
 
+// engineGraph is a graph whose runs an engine carries out: Resume waits for an end that never
+// comes.
+type engineGraph struct {
+	graph.Untyped
+	left chan error // gets the cause with which a caller has left
+}
+
+func (g engineGraph) Resume(ctx context.Context, _ graph.Answers, _ graph.RunOptions) (graph.Result[json.RawMessage], error) {
+	<-ctx.Done()
+	g.left <- context.Cause(ctx)
+	return graph.Result[json.RawMessage]{}, context.Cause(ctx)
+}
+
+// A server that stops leaves the threads that it has woken to the engine, which goes on with them.
+func TestWork_LeavesWokenThreadsToTheEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := engineGraph{left: make(chan error, 1)}
+		_, stop := startChains(t, &checkpoint.Memory{}, make(chan struct{}), withSleeper(t), func(c *server.Config) {
+			g.Untyped = c.Graphs["sleeps"]
+			c.Graphs["sleeps"] = g
+		})
+		if _, err := g.Invoke(t.Context(), []byte(`{}`), graph.RunOptions{Thread: "00000000-0000-4000-8000-000000000001"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour + 3*time.Second)
+		stop()
+		if cause := <-g.left; !errors.Is(cause, graph.ErrDetached) {
+			t.Errorf("the server left the run with %v, want an ErrDetached, which cancels nothing", cause)
+		}
+	})
+}
+
+// Another server may have the graph: its waker does not wait for the back-off of this one.
+func TestWork_LeavesThreadsOfUnknownGraphs(t *testing.T) {
+	var sleeper graph.Untyped
+	var timers *wake.Timers
+	inChains(t, func(t *testing.T, _ *client, _ chan struct{}) {
+		res, err := sleeper.Invoke(t.Context(), []byte(`{}`), graph.RunOptions{Thread: "00000000-0000-4000-8000-000000000001"})
+		if err != nil || res.Status != graph.Interrupted {
+			t.Fatalf("got %s, %v", res.Status, err)
+		}
+		due := time.Now().Add(time.Hour)
+		time.Sleep(time.Hour + 30*time.Second)
+		all, err := timers.List(t.Context(), 10)
+		if err != nil || len(all) != 1 || all[0].Failures != 0 || !all[0].At.Equal(due) {
+			t.Errorf("the timers are %+v, %v; want one that is due at %v", all, err, due)
+		}
+	}, withSleeper(t), func(c *server.Config) {
+		sleeper, timers = c.Graphs["sleeps"], wake.Over(c.Documents)
+		delete(c.Graphs, "sleeps")
+	})
+}
+
 func TestWork_BeginsScheduledRuns(t *testing.T) {
 	var docs document.Store
 	var sleeper graph.Untyped
@@ -118,4 +176,79 @@ func TestWork_TriesFailedRunsAgain(t *testing.T) {
 		c.do(step{request: "GET /threads/{t}", status: 200, want: "status=idle\nvalues.log=[\"worked\"]"})
 		c.do(step{request: "GET /threads/{t}/runs", status: 200, want: "#=3\n#.status=[\"success\",\"error\",\"error\"]"})
 	}, withFlaky(t))
+}
+
+// withAsker adds a graph that reminds and escalates to a server, and what its notices are sent to.
+func withAsker(t testing.TB, got *[]*http.Request, bodies *[]string, statuses ...int) func(*server.Config) {
+	return func(c *server.Config) {
+		c.Documents = new(document.Map)
+		b := graph.New[nap]("asks-ben")
+		b.Node("a", graph.Func(func(ctx context.Context, _ *nap) error {
+			_, err := graph.Ask[string](ctx, graph.Question{
+				Prompt: "Sure?", To: "ann", Remind: 2 * time.Hour, Escalate: []graph.Escalation{{After: 3 * time.Hour, To: "ben"}},
+			})
+			return err
+		}))
+		b.Edge(graph.Start, "a")
+		b.Edge("a", graph.End)
+		g, err := b.Compile(graph.Config{Store: c.Store, Timers: wake.Over(c.Documents)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Graphs["asks-ben"] = g.Untyped()
+		c.Routes = http.NewServeMux()
+		c.Routes.HandleFunc("POST /notices", func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			*got, *bodies = append(*got, r), append(*bodies, string(body))
+			if len(statuses) > 0 {
+				w.WriteHeader(statuses[0])
+				statuses = statuses[1:]
+			}
+		})
+		c.Webhooks = server.Webhooks{Notify: "/notices", Secret: []byte("secret")}
+	}
+}
+
+func TestWork_SendsNotices(t *testing.T) {
+	var got []*http.Request
+	var bodies []string
+	inChains(t, func(t *testing.T, c *client, _ chan struct{}) {
+		asked := time.Now()
+		c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"asks-ben","input":{}}`, status: 200, want: "__interrupt__.#=1"})
+		time.Sleep(3*time.Hour + 30*time.Minute)
+		synctest.Wait()
+		if len(bodies) != 3 { // the first request failed
+			t.Fatalf("got the notices %q, want a reminder twice, and an escalation", bodies)
+		}
+		if bodies[0] != bodies[1] || got[0].Header.Get("X-Weft-Delivery") != got[1].Header.Get("X-Weft-Delivery") {
+			t.Errorf("the second attempt sends %q, want %q", bodies[1], bodies[0])
+		}
+		if got[2].Header.Get("X-Weft-Delivery") == got[1].Header.Get("X-Weft-Delivery") || got[2].Header.Get("X-Weft-Signature") == "" {
+			t.Errorf("the escalation has the header %v", got[2].Header)
+		}
+		for i, want := range []wake.Notice{
+			{Kind: wake.Reminder, To: "ann", At: asked.Add(2 * time.Hour)}, {Kind: wake.Escalation, To: "ben", At: asked.Add(3 * time.Hour)},
+		} {
+			var n wake.Notice
+			if err := json.Unmarshal([]byte(bodies[i+1]), &n); err != nil {
+				t.Fatal(err)
+			}
+			if n.Kind != want.Kind || n.To != want.To || !n.At.Equal(want.At) || n.Thread != c.saved["t"] || n.Graph != "asks-ben" || n.Question.Prompt != "Sure?" {
+				t.Errorf("notice %d is %s, want %+v", i, bodies[i+1], want)
+			}
+		}
+	}, withAsker(t, &got, &bodies, http.StatusBadGateway))
+}
+
+func TestNew_ChecksWhereNoticesAreSent(t *testing.T) {
+	for url, ok := range map[string]bool{"": true, "https://hooks.example.com/x": true, "/notices": true, "ftp://hooks.example.com": false, "https://other.example.org": false, "hooks": false} {
+		store := new(checkpoint.Memory)
+		_, err := server.New(t.Context(), server.Config{
+			Store: store, Graphs: map[string]graph.Untyped{"steps": chain(t, store, nil, "plan")},
+			Webhooks: server.Webhooks{Notify: url, Outbound: server.Outbound{Hosts: []string{"*.example.com"}}},
+		})
+		if (err == nil) != ok || !ok && !errors.Is(err, server.ErrConfig) {
+			t.Errorf("Notify %q: got %v", url, err)
+		}
+	}
 }

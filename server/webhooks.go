@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -13,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint/document"
@@ -25,8 +27,8 @@ type delivery struct {
 	Attempts int             `json:"attempts"`
 }
 
-// webhooks delivers the ends of runs. Its documents are in the order in which they are due, so any
-// process that works on the store finds those of a process that has ended.
+// webhooks delivers the ends of runs, and notices. Its documents are in the order in which they are
+// due, so any process that works on the store finds those of a process that has ended.
 type webhooks struct {
 	docs     document.Store
 	place    document.Place
@@ -36,7 +38,29 @@ type webhooks struct {
 	secret   []byte
 	now      func() time.Time
 	failed   func(id string, err error) // is called when a webhook is given up
+
+	after   *document.Position // where the next call of begin goes on; nil is the first
+	slots   chan struct{}      // one for each attempt under way
+	running sync.WaitGroup
+
+	mu    sync.Mutex // also for failed
+	open  map[string]bool
+	hosts map[string]receiver // that have an attempt under way, or whose last one has failed
 }
+
+// receiver is a host that gets webhooks.
+type receiver struct {
+	open    int  // attempts under way
+	failing bool // the last attempt has failed
+}
+
+const (
+	webhooksAtOnce = 16
+	// webhooksToFailing is how many attempts a host gets at once whose last one has failed: it
+	// may take all the time of a request, and must leave slots to the others.
+	webhooksToFailing = 2
+	maxReceivers      = 10_000 // that have failed
+)
 
 const webhookClaim = 15 * time.Second // more than the time of a request
 
@@ -48,6 +72,7 @@ func newWebhooks(docs document.Store, c Config, failed func(string, error)) *web
 		docs: docs, place: document.At("weft.webhooks", "all"), outbound: c.Webhooks.Outbound, client: c.Webhooks.Outbound.client(),
 		secret: c.Webhooks.Secret, now: c.Now, failed: failed,
 	}
+	w.slots, w.open, w.hosts = make(chan struct{}, webhooksAtOnce), map[string]bool{}, map[string]receiver{}
 	if c.Routes != nil {
 		w.routes = c.Routes
 	}
@@ -62,11 +87,7 @@ func (w *webhooks) check(text string) error {
 	if text == "" || strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//") {
 		return nil
 	}
-	u, err := url.Parse(text)
-	if err == nil {
-		err = w.outbound.checkURL(&http.Request{URL: u})
-	}
-	if err != nil {
+	if w.outbound.Check(text) != nil {
 		return invalid("webhook must be a URL that the server may call (got %.200q)", text)
 	}
 	return nil
@@ -87,45 +108,133 @@ func (w *webhooks) add(ctx context.Context, id, to string, body []byte) error {
 
 // deliver delivers what is due. It returns the number of attempts that it made.
 func (w *webhooks) deliver(ctx context.Context) (attempts int, err error) {
-	const most = 20
-	until := document.AtTime(w.now().Add(time.Nanosecond))
-	docs, err := w.docs.Query(ctx, document.Query{Place: w.place, Until: until, Limit: new(most)})
-	for i := 0; i < len(docs) && err == nil; i++ {
-		var claimed bool
-		if claimed, err = w.attempt(ctx, docs[i]); claimed {
+	var errs []error
+	err = w.begin(ctx, "", func(made bool, err error) {
+		if made {
 			attempts++
 		}
-	}
-	return attempts, err
+		errs = append(errs, err)
+	})
+	w.running.Wait()
+	return attempts, errors.Join(append(errs, err)...)
 }
 
-// attempt claims a webhook and makes one attempt. claimed is false if another process has it.
-func (w *webhooks) attempt(ctx context.Context, d document.Doc) (claimed bool, err error) {
-	var job delivery
-	if err := json.Unmarshal(d.Value, &job); err != nil {
-		return false, w.docs.Delete(ctx, w.place, d.ID)
+// begin begins the attempts that are due, and calls ended for each: whether it was made, and an
+// error of the store. Those of an earlier call may be under way. If notices is not "", it begins
+// only those of notices to that URL.
+func (w *webhooks) begin(ctx context.Context, notices string, ended func(made bool, err error)) error {
+	const page, pages = 50, 20
+	until := document.AtTime(w.now().Add(time.Nanosecond))
+	after := w.after
+	w.after = nil
+	for range pages {
+		docs, err := w.docs.Query(ctx, document.Query{Place: w.place, Until: until, After: after, Limit: new(page)})
+		if err != nil {
+			return err
+		}
+		for _, d := range docs {
+			var job delivery
+			err := json.Unmarshal(d.Value, &job)
+			if notices != "" && (err != nil || job.URL != notices || !strings.HasPrefix(d.ID, noticePrefix)) {
+				continue
+			}
+			if err != nil {
+				if err := w.docs.Delete(ctx, w.place, d.ID); err != nil {
+					return err
+				}
+				continue
+			}
+			if !w.enter(d.ID, job.host()) {
+				continue
+			}
+			select {
+			case w.slots <- struct{}{}:
+			case <-ctx.Done():
+				w.leave(d.ID, job.host(), false, nil)
+				return ctx.Err()
+			}
+			w.running.Go(func() {
+				defer func() { <-w.slots }()
+				made, failure, err := w.attempt(ctx, d, job)
+				w.leave(d.ID, job.host(), made, failure)
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				ended(made, err)
+			})
+		}
+		if len(docs) < page {
+			return nil
+		}
+		after = new(docs[len(docs)-1].Position())
 	}
+	w.after = after
+	return nil
+}
+
+// enter reports whether an attempt may begin now. The caller then calls leave.
+func (w *webhooks) enter(id, host string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.hosts[host]
+	if w.open[id] || r.failing && r.open >= webhooksToFailing {
+		return false
+	}
+	w.open[id] = true
+	r.open++
+	w.hosts[host] = r
+	return true
+}
+
+// leave ends an attempt, which may not have been made.
+func (w *webhooks) leave(id, host string, made bool, failure error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.open, id)
+	r := w.hosts[host]
+	r.open--
+	if made {
+		r.failing = failure != nil && len(w.hosts) <= maxReceivers
+	}
+	if w.hosts[host] = r; r.open == 0 && !r.failing {
+		delete(w.hosts, host)
+	}
+}
+
+// host returns the host of the URL, or a path of this server.
+func (j delivery) host() string {
+	u, err := url.Parse(j.URL)
+	if err != nil {
+		return ""
+	}
+	return cmp.Or(u.Host, u.Path)
+}
+
+// attempt claims a webhook and makes one attempt. made is false if another process has it, and
+// failure is why the receiver has not got it.
+func (w *webhooks) attempt(ctx context.Context, d document.Doc, job delivery) (made bool, failure, err error) {
 	job.Attempts++
 	d, err = w.move(ctx, d, job, webhookClaim)
 	if errors.Is(err, document.ErrConflict) {
-		return false, nil
+		return false, nil, nil
 	}
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
-	failure := w.send(ctx, d.ID, job)
+	failure = w.send(ctx, d.ID, job)
 	switch {
 	case failure == nil:
 	case ctx.Err() != nil:
-		return true, ctx.Err() // another process tries again
+		return true, nil, ctx.Err() // another process tries again
 	case job.Attempts <= len(webhookWaits) && !errors.Is(failure, ErrAddress):
 		_, err = w.move(ctx, d, job, webhookWaits[job.Attempts-1])
-		return true, ignoreConflict(err)
+		return true, failure, ignoreConflict(err)
 	default:
+		w.mu.Lock()
 		w.failed(d.ID, failure)
+		w.mu.Unlock()
 	}
 	_, err = w.docs.Batch(ctx, w.place, []document.Change{{ID: d.ID, If: &d.Version}})
-	return true, ignoreConflict(err)
+	return true, failure, ignoreConflict(err)
 }
 
 // move stores a webhook as due after some time.
@@ -164,8 +273,13 @@ func (w *webhooks) roundTrip(r *http.Request) (status int, err error) {
 		if w.routes == nil {
 			return http.StatusNotFound, nil
 		}
+		ctx, cancel := context.WithTimeout(r.Context(), outboundTime)
+		defer cancel()
 		own := &recorder{ResponseWriter: discard{http.Header{}}}
-		w.routes.ServeHTTP(own, r)
+		w.routes.ServeHTTP(own, r.WithContext(ctx))
+		if own.status == 0 && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
 		return max(own.status, http.StatusOK), nil
 	}
 	if err := w.outbound.checkURL(r); err != nil {

@@ -3,13 +3,19 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/wake"
 )
 
 // hook is a server that answers with the next of some statuses, the last one for ever.
@@ -113,10 +119,59 @@ func TestWebhooks_ProcessThatEndedDuringTheRequest(t *testing.T) {
 		t.Fatal(docsAt, err)
 	}
 	cancel()
-	if _, err := w.attempt(dead, docsAt[0]); !errors.Is(err, context.Canceled) {
+	if _, _, err := w.attempt(dead, docsAt[0], delivery{URL: "http://127.0.0.1:1/"}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("attempt: got %v, want that the context was cancelled", err)
 	}
 	c.deliver(t, w, webhookClaim, 1)
+}
+
+// A host that does not answer keeps no webhook of another waiting for long, and many of one host
+// are delivered soon.
+func TestWebhooks_AHostThatHangsKeepsNoOtherWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		docs := &document.Map{}
+		got := make(chan string, 2000)
+		hang := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/hangs" {
+				<-r.Context().Done()
+				return
+			}
+			got <- r.URL.Path
+		})
+		w := newWebhooks(docs, Config{Routes: http.NewServeMux()}, func(string, error) {})
+		w.routes = hang
+		t.Cleanup(w.client.CloseIdleConnections)
+		add := func(n int, path string) {
+			for i := range n {
+				if err := w.add(t.Context(), fmt.Sprint(path, i), path, []byte(`{}`)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer func() { cancel(); w.running.Wait() }()
+		pass := func() {
+			if err := w.begin(ctx, "", func(_ bool, err error) {
+				if err != nil && ctx.Err() == nil {
+					t.Error(err)
+				}
+			}); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(workEvery)
+		}
+		add(3000, "/hangs")
+		begun := time.Now()
+		for len(got) < 500 {
+			if time.Since(begun) > 15*time.Second {
+				t.Fatalf("after %v %d webhooks are delivered, want 500", time.Since(begun), len(got))
+			}
+			if time.Since(begun) == 0 {
+				add(500, "/answers")
+			}
+			pass()
+		}
+	})
 }
 
 func TestWebhooks_PrivateAddressIsNotTriedAgain(t *testing.T) {
@@ -133,6 +188,71 @@ func TestWebhooks_PrivateAddressIsNotTriedAgain(t *testing.T) {
 	}
 }
 
+// A process that has not the flags of a server loses no webhook of one.
+func TestWork_WakeOnlyLeavesWebhooksToServers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var paths []string
+		docs := new(document.Map)
+		b := graph.New[onceState]("once")
+		b.Node("a", graph.Func(func(context.Context, *onceState) error { return nil }))
+		b.Edge(graph.Start, "a")
+		b.Edge("a", graph.End)
+		store := new(checkpoint.Memory)
+		g, err := b.Compile(graph.Config{Store: store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		process := func(notify string) *Server {
+			c := Config{Store: store, Graphs: map[string]graph.Untyped{"once": g.Untyped()}, Documents: docs, Routes: http.NewServeMux(), Log: slog.New(slog.DiscardHandler)}
+			c.Webhooks.Notify = notify
+			c.Routes.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) { paths = append(paths, r.URL.Path) })
+			s, err := New(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		work := func(s *Server, w Workers) {
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				s.Work(ctx, w)
+			}()
+			time.Sleep(time.Minute)
+			cancel()
+			<-done
+		}
+		notifying := process("/notices")
+		for id, url := range map[string]string{"run-1": "/runs", "run-2": "http://127.0.0.1:1/", "run-3": "/notices", "notice-x": "/others"} {
+			if err := notifying.webhooks.add(t.Context(), id, url, []byte(`{}`)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := notifying.notify(t.Context(), wake.Notice{Kind: wake.Reminder, Thread: "t1"}); err != nil {
+			t.Fatal(err)
+		}
+		left := func(want int) {
+			t.Helper()
+			if all, err := docs.Query(t.Context(), document.Query{Place: notifying.webhooks.place}); err != nil || len(all) != want {
+				t.Errorf("%d webhooks are left and error %v, want %d", len(all), err, want)
+			}
+		}
+		work(process(""), Workers{WakeOnly: true})
+		left(5)
+		work(notifying, Workers{WakeOnly: true})
+		left(4)
+		if fmt.Sprint(paths) != "[/notices]" {
+			t.Errorf("a process that only wakes called %q, want its notice alone", paths)
+		}
+		work(process(""), Workers{})
+		left(0)
+		if len(paths) != 4 {
+			t.Errorf("after a server has worked the calls are %q, want all but the private one", paths)
+		}
+	})
+}
+
 func TestWebhooks_ChecksURLs(t *testing.T) {
 	w, _ := testWebhooks(t, &document.Map{}, &clock{}, false)
 	for url, ok := range map[string]bool{
@@ -141,5 +261,22 @@ func TestWebhooks_ChecksURLs(t *testing.T) {
 		if err := w.check(url); (err == nil) != ok {
 			t.Errorf("check(%q): got %v", url, err)
 		}
+	}
+}
+
+func TestNotify_TheSameNoticeIsOneDelivery(t *testing.T) {
+	f := newFired(t, new(checkpoint.Memory))
+	s := f.process(f.docs)
+	s.config.Webhooks.Notify = "https://example.com/notices"
+	n := wake.Notice{Kind: wake.Reminder, Thread: "t1", At: f.at, Question: graph.Interrupt{ID: "q1"}}
+	escalation, later, other := n, n, n
+	escalation.Kind, later.At, other.Thread = wake.Escalation, f.at.Add(time.Hour), "t2"
+	for _, n := range []wake.Notice{n, escalation, n, later, other, n} {
+		if err := s.notify(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if docs, err := f.docs.Query(t.Context(), document.Query{Place: s.webhooks.place}); err != nil || len(docs) != 4 {
+		t.Errorf("there are %d deliveries and error %v, want 4", len(docs), err)
 	}
 }

@@ -22,22 +22,32 @@ type Workers struct {
 	Drain time.Duration
 	// Abort, when it is closed, ends that time at once.
 	Abort <-chan struct{}
+	// WakeOnly makes this process only wake threads, begin the runs of schedules, and send notices
+	// to its Webhooks.Notify. It leaves all else to servers, and Slots has no meaning.
+	WakeOnly bool
 }
 
 // Work does the work of the server that no request does, until ctx ends: it runs runs, creates
 // those of crons and of timers, reports their ends to webhooks, and removes threads whose time has
-// passed. Then
-// it drains: its runs stop at the end of their superstep, and another process goes on with them.
-// Any number of servers on a store may work at once.
+// passed. Then it drains: its runs stop at the end of their superstep, and another process goes on
+// with them. Any number of servers on a store may work at once.
 func (s *Server) Work(ctx context.Context, w Workers) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	wg.Go(func() { s.wakeThreads(ctx) })
+	notices := ""
+	if w.WakeOnly {
+		notices = s.config.Webhooks.Notify
+	}
+	if !w.WakeOnly || notices != "" {
+		wg.Go(func() { s.deliverWebhooks(ctx, notices) })
+	}
+	if w.WakeOnly {
+		return
+	}
 	if w.Slots >= 0 {
 		wg.Go(func() {
-			worker := work.New(work.Config{
-				Queue: s.queue, Store: s.config.Store, Bus: s.bus, Host: host{s}, Slots: w.Slots,
-				Grace: w.Grace, Drain: w.Drain, Abort: w.Abort, Now: s.now, Log: s.log(),
-			})
+			worker := s.worker(w)
 			s.load.worker.Store(worker)
 			worker.Work(ctx)
 		})
@@ -50,22 +60,12 @@ func (s *Server) Work(ctx context.Context, w Workers) {
 			await(ctx, workEvery)
 		}
 	})
-	wg.Go(func() {
-		for ctx.Err() == nil {
-			if _, err := s.webhooks.deliver(ctx); err != nil && ctx.Err() == nil {
-				s.log().ErrorContext(ctx, "server: deliver webhooks", "error", err)
-			}
-			await(ctx, workEvery)
-		}
-		s.webhooks.client.CloseIdleConnections()
-	})
 	wg.Go(func() { s.countRuns(ctx) })
-	wg.Go(func() { s.wakeThreads(ctx) })
 	for ctx.Err() == nil {
 		if _, err := s.sweep(ctx); err != nil && ctx.Err() == nil {
 			s.log().ErrorContext(ctx, "server: remove threads whose time has passed", "error", err)
 		}
-		if _, err := s.crons.fire(ctx, s.startCron); err != nil && ctx.Err() == nil {
+		if _, err := s.crons.fire(ctx, s.attend); err != nil && ctx.Err() == nil {
 			s.log().ErrorContext(ctx, "server: create the runs of crons", "error", err)
 		}
 		if err := s.removeLeftovers(ctx); err != nil && ctx.Err() == nil {
@@ -73,4 +73,27 @@ func (s *Server) Work(ctx context.Context, w Workers) {
 		}
 		await(ctx, workEvery)
 	}
+}
+
+// deliverWebhooks delivers webhooks until ctx ends: the notices to a URL, or all if it is "".
+func (s *Server) deliverWebhooks(ctx context.Context, notices string) {
+	failed := func(_ bool, err error) {
+		if err != nil && ctx.Err() == nil {
+			s.log().ErrorContext(ctx, "server: deliver webhooks", "error", err)
+		}
+	}
+	for ctx.Err() == nil {
+		failed(false, s.webhooks.begin(ctx, notices, failed))
+		await(ctx, workEvery)
+	}
+	s.webhooks.running.Wait()
+	s.webhooks.client.CloseIdleConnections()
+}
+
+// worker returns what runs runs in this process.
+func (s *Server) worker(w Workers) *work.Worker {
+	return work.New(work.Config{
+		Queue: s.queue, Store: s.config.Store, Bus: s.bus, Host: host{s}, Slots: w.Slots,
+		Grace: w.Grace, Drain: w.Drain, Abort: w.Abort, Now: s.now, Log: s.log(),
+	})
 }

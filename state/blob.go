@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 )
 
@@ -31,9 +30,9 @@ type Blobs interface {
 	Open(ctx context.Context, ref BlobRef) (io.ReadCloser, error)
 }
 
-// ErrNoBlobs is returned when a node stores or opens a blob, and its graph has no store for blobs:
-// see graph.Config.Blobs. A test of a node passes one with [WithBlobs].
-var ErrNoBlobs = errors.New("state: the context has no store for blobs")
+// ErrNoBlobs is returned when a node stores or opens a blob, and the store of its graph has no
+// blobs: see checkpoint.WithBlobs. A test of a node passes them with [WithBlobs].
+var ErrNoBlobs = errors.New("state: the store has no blobs; checkpoint.WithBlobs adds them, and --blobs on the command line")
 
 type blobsKey struct{}
 
@@ -48,7 +47,7 @@ func WithBlobs(ctx context.Context, b Blobs) context.Context {
 func PutBlob(ctx context.Context, r io.Reader) (BlobRef, error) {
 	b, ok := ctx.Value(blobsKey{}).(Blobs)
 	if !ok {
-		return BlobRef{}, fmt.Errorf("%w; set graph.Config.Blobs", ErrNoBlobs)
+		return BlobRef{}, ErrNoBlobs
 	}
 	return b.Put(ctx, r)
 }
@@ -57,7 +56,7 @@ func PutBlob(ctx context.Context, r io.Reader) (BlobRef, error) {
 func OpenBlob(ctx context.Context, ref BlobRef) (io.ReadCloser, error) {
 	b, ok := ctx.Value(blobsKey{}).(Blobs)
 	if !ok {
-		return nil, fmt.Errorf("%w; set graph.Config.Blobs", ErrNoBlobs)
+		return nil, ErrNoBlobs
 	}
 	return b.Open(ctx, ref)
 }

@@ -71,6 +71,8 @@ func (a *activities) again(ctx context.Context, err error) error {
 	var busy *checkpoint.BusyError
 	var node *graph.NodeError
 	switch {
+	case err != nil && isOfWorker(context.Cause(ctx)):
+		return sdk.NewApplicationError("the worker has ended", typeBusy)
 	case errors.As(err, &busy):
 		return sdk.NewApplicationErrorWithOptions(cut(err.Error()), typeBusy,
 			sdk.ApplicationErrorOptions{NextRetryDelay: min(max(busy.Remaining, 20*time.Millisecond), time.Second)})
@@ -244,7 +246,7 @@ func (a *activities) task(ctx context.Context, q taskRequest) (*taskResult, erro
 	switch again := a.again(ctx, err); {
 	case err == nil:
 		return &taskResult{End: res.End}, nil
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !isOfWorker(context.Cause(ctx)):
 		return nil, ctx.Err()
 	case again != nil:
 		return nil, again
@@ -276,15 +278,15 @@ func (a *activities) commit(ctx context.Context, q commitRequest) (*plan, error)
 	return out, err
 }
 
-// release releases the lease of a run that has ended.
+// release releases the lease of a run that has ended. It does not need the graph: a run that is
+// stopped because no worker has its graph leaves the thread too.
 func (a *activities) release(ctx context.Context, q commitRequest) error {
 	thread := threadOf(activity.GetInfo(ctx).WorkflowExecution.ID, q.Graph)
-	g, err := a.graph(ctx, q.Graph, "")
-	if err != nil {
-		return err
-	}
-	if err := g.Release(ctx, q.Step.step(thread)); err != nil {
-		return err
+	if leaser, ok := a.cfg.Store.(checkpoint.Leaser); ok {
+		id := q.Step.step(thread)
+		if err := leaser.Release(ctx, thread, cmp.Or(id.Fence, graph.LeaseID(thread, id.Run))); err != nil {
+			return fmt.Errorf("release the lease of thread %q: %w", thread, err)
+		}
 	}
 	if a.cfg.Bus != nil && q.End {
 		a.report(thread, eventlog.Log{Bus: a.cfg.Bus}.Publish(ctx, thread, eventlog.Batch{Run: rootRun(q.Step.Run), End: true}))

@@ -20,6 +20,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/eventlog"
+	"github.com/weftrun/weft/temporal/internal/pollers"
 )
 
 // ClientConfig is how a client has its runs carried out.
@@ -47,6 +48,12 @@ type ClientConfig struct {
 	// TaskTimeout is how long a workflow waits for a worker that died while it decided on the next
 	// activity; 0 means 1.5 seconds.
 	TaskTimeout time.Duration
+	// CancelTimeout is how long the caller of a run that it has cancelled waits for the end of the
+	// run; 0 means 30 seconds. The workers end it in any case.
+	CancelTimeout time.Duration
+	// NoWorkers is called at most once for a run that no worker has taken after some seconds, if
+	// no worker polls the task queue. Several goroutines may call it at once; nil asks nothing.
+	NoWorkers func()
 	// SearchAttributes sets GraphAttribute, StatusAttribute, InterruptedAttribute and
 	// OwnerAttribute. The namespace must have them.
 	SearchAttributes bool
@@ -69,6 +76,8 @@ type port interface {
 	// await waits for the end of a run that moved. It calls accepted when the workflow has it.
 	await(ctx context.Context, id, run string, accepted func()) (*end, error)
 	signal(ctx context.Context, id, name string, q StopRequest) error
+	// polled reports whether a worker polls the task queue of the workflows.
+	polled(ctx context.Context) (bool, error)
 }
 
 // NewClient returns a client for a graph.
@@ -87,8 +96,8 @@ func newClient(g graph.Untyped, cfg ClientConfig, p port) (*Client, error) {
 	if cfg.Mode != "" && cfg.Mode != Segments && cfg.Mode != Nodes {
 		errs = append(errs, fmt.Errorf("%w: Mode must be %q or %q (got %q)", ErrConfig, Segments, Nodes, cfg.Mode))
 	}
-	if cfg.Wait < 0 || cfg.Heartbeat < 0 || cfg.Longest < 0 || cfg.TaskTimeout < 0 {
-		errs = append(errs, fmt.Errorf("%w: times must not be negative (got %v, %v, %v, %v)", ErrConfig, cfg.Wait, cfg.Heartbeat, cfg.Longest, cfg.TaskTimeout))
+	if cfg.Wait < 0 || cfg.Heartbeat < 0 || cfg.Longest < 0 || cfg.TaskTimeout < 0 || cfg.CancelTimeout < 0 {
+		errs = append(errs, fmt.Errorf("%w: times must not be negative (got %v, %v, %v, %v, %v)", ErrConfig, cfg.Wait, cfg.Heartbeat, cfg.Longest, cfg.TaskTimeout, cfg.CancelTimeout))
 	}
 	return &Client{Untyped: g, cfg: cfg, port: p}, errors.Join(errs...)
 }
@@ -158,6 +167,17 @@ func (c *Client) begin(ctx context.Context, input json.RawMessage, a graph.Answe
 		Options: graph.StepOptions{InterruptBefore: o.InterruptBefore, InterruptAfter: o.InterruptAfter, Metadata: o.Metadata, Settings: o.Settings}}
 	r.request.Lease.Owner = ownerOf(r.id)
 	return r
+}
+
+// Configure completes an input as [graph.Config].Configure does. Servers and schedules assert it.
+func (c *Client) Configure(input json.RawMessage, context, configurable map[string]json.RawMessage) (json.RawMessage, error) {
+	takes, ok := c.Untyped.(interface {
+		Configure(input json.RawMessage, context, configurable map[string]json.RawMessage) (json.RawMessage, error)
+	})
+	if !ok {
+		return input, nil
+	}
+	return takes.Configure(input, context, configurable)
 }
 
 // Logged implements [eventlog.Logged]: with a Bus, workers write the log of the runs.
@@ -302,6 +322,11 @@ func (s *server) result(ctx context.Context, id, run string) (*end, error) {
 		return nil, ErrEnded
 	}
 	return e, nil
+}
+
+func (s *server) polled(ctx context.Context) (bool, error) {
+	n, err := pollers.Count(ctx, s.client, cmp.Or(s.cfg.Queue, DefaultQueue), enums.TASK_QUEUE_TYPE_WORKFLOW)
+	return n > 0, err
 }
 
 func (s *server) signal(ctx context.Context, id, name string, q StopRequest) error {

@@ -49,7 +49,7 @@ func (t *turn) drive(ctx workflow.Context) (*end, error) {
 	j := t.now
 	if t.plan == nil {
 		p, err := t.planned(ctx)
-		if err != nil {
+		if err != nil || p == nil {
 			return nil, err
 		}
 		t.plan = p
@@ -99,14 +99,29 @@ func (j *job) driven() stepRef {
 	return s
 }
 
-// planned plans the step that is due.
+// stopPlans is the change by which a stop cancels a plan: no worker may have the graph.
+const stopPlans = "stop a plan"
+
+// planned plans the step that is due. It returns no plan if the run was stopped meanwhile.
 func (t *turn) planned(ctx workflow.Context) (*plan, error) {
 	var p plan
 	j := t.now
 	j.Planned = true
 	j.Attempt++
 	id := fmt.Sprintf("plan/%s/%d", j.Step.Run, j.Attempt)
-	err := workflow.ExecuteActivity(t.activity(ctx, id, 0), planActivity, planRequest{Graph: t.in.Graph, Step: j.driven()}).Get(ctx, &p)
+	held, halt := workflow.WithCancel(t.activity(ctx, id, 0))
+	halted := false
+	t.halt = func() {
+		if workflow.GetVersion(ctx, stopPlans, workflow.DefaultVersion, 1) == 1 {
+			halted = true
+			halt()
+		}
+	}
+	err := workflow.ExecuteActivity(held, planActivity, planRequest{Graph: t.in.Graph, Step: j.driven()}).Get(ctx, &p)
+	t.halt = nil
+	if halted && (err != nil || p.End != nil && p.End.Status == graph.Failed) {
+		return nil, nil // work does what it was stopped for
+	}
 	return &p, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -34,6 +35,14 @@ type environment struct {
 	moves int                                // how often a workflow went on as a new one
 }
 
+// patient returns an environment in which a workflow may take a minute, as on a busy machine.
+func patient(suite *testsuite.WorkflowTestSuite) *testsuite.TestWorkflowEnvironment {
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	return env
+}
+
 func newEnvironment(cfg WorkerConfig) (*environment, error) {
 	a, err := newActivities(cfg)
 	if err != nil {
@@ -51,6 +60,8 @@ func newEnvironment(cfg WorkerConfig) (*environment, error) {
 	return e, nil
 }
 
+func (e *environment) polled(context.Context) (bool, error) { return true, nil }
+
 func (e *environment) current() *testsuite.TestWorkflowEnvironment {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -59,8 +70,7 @@ func (e *environment) current() *testsuite.TestWorkflowEnvironment {
 
 func (e *environment) run(ctx context.Context, in turnInput, j job, accepted func()) (*end, error) {
 	for first := true; ; first = false {
-		env := e.suite.NewTestWorkflowEnvironment()
-		env.SetTestTimeout(time.Minute)
+		env := patient(&e.suite)
 		env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: workflowID(in.Graph, in.Thread), TaskQueue: DefaultQueue})
 		e.activities.register(env)
 		if e.prepare != nil {

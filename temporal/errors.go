@@ -3,6 +3,7 @@ package temporal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,8 +22,12 @@ var (
 	// ErrEnded is returned by Wait when the workflow of the run was terminated, or ended without
 	// a result. The thread is as its last commit left it, and Resume goes on.
 	ErrEnded = errors.New("temporal: the workflow has ended without a result of the run")
-	// ErrSuperseded is returned by Wait when another run has taken the thread over.
-	ErrSuperseded = errors.New("temporal: another run has taken the thread over")
+	// ErrStores is returned by Wait when the worker does not know a thread that the client has
+	// stored: they use different stores.
+	ErrStores = errors.New("temporal: the worker uses another store than the client: it does not know the thread that the client has stored; give both the same store")
+	// ErrSuperseded is returned by Wait when another run has taken the thread over. It is a
+	// checkpoint.ErrFenced.
+	ErrSuperseded = fmt.Errorf("temporal: another run has taken the thread over: %w", checkpoint.ErrFenced)
 )
 
 // sentinels are the errors that keep their identity on their way from a worker to a client, by
@@ -88,6 +93,16 @@ func failureOf(err error) *failure {
 		f.Node = n
 	}
 	return f
+}
+
+// supersede makes it the failure of a run whose thread another run has taken over.
+func (f *failure) supersede() {
+	for _, code := range []string{"fenced", "superseded"} { // older clients know both
+		if !slices.Contains(f.Codes, code) {
+			f.Codes = append(f.Codes, code)
+		}
+	}
+	slices.Sort(f.Codes)
 }
 
 // error returns the error of a run on a thread. stored are the failures that the thread's newest

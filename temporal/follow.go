@@ -32,6 +32,10 @@ func (f *follower) follow() bool {
 	go func() {
 		select {
 		case <-r.finished:
+			if r.left { // the run goes on, and with it the events
+				cancel()
+				return
+			}
 			timer := time.NewTimer(lateTime)
 			defer timer.Stop()
 			select {

@@ -58,12 +58,20 @@ func (t *turn) onStop(q StopRequest, kind stopKind) {
 	for i, j := range t.jobs {
 		if q.Run == j.Step.Run { // it has not begun
 			t.jobs = slices.Delete(t.jobs, i, i+1)
-			t.ends[q.Run] = &end{Run: q.Run, Status: graph.Pending, Drained: q.Reason}
+			e := &end{Status: graph.Pending, Drained: q.Reason}
+			if kind == stopCancel {
+				e = t.cancelledAt(j, q.Reason)
+			}
+			e.Run, t.ends[q.Run] = q.Run, e
 			return
 		}
 	}
-	if t.now != nil && (q.Run == "" || q.Run == t.now.Step.Run) {
-		t.ask(stopReply{kind, cut(q.Reason)})
+	asked := stopReply{Kind: kind, Reason: cut(q.Reason)}
+	switch {
+	case t.now != nil && (q.Run == "" || q.Run == t.now.Step.Run):
+		t.ask(asked)
+	case q.Run != "" && t.ends[q.Run] == nil && t.early[q.Run].Kind != stopCancel: // it has not come
+		t.early[q.Run] = asked
 	}
 }
 
@@ -90,7 +98,7 @@ func (t *turn) onRun(ctx workflow.Context, j job) (*end, error) {
 	if isNew {
 		t.jobs = append(t.jobs, j)
 		if t.now != nil { // the job has the thread's lease
-			t.ask(stopReply{stopCancel, "another run has taken the thread over"})
+			t.ask(stopReply{Kind: stopCancel, Reason: "another run has taken the thread over", Superseded: true})
 		}
 	}
 	return t.await(ctx, run)

@@ -35,6 +35,29 @@ func TestOptions_LeaveNothingBehind(t *testing.T) {
 	}
 }
 
+// configured is a graph that completes the inputs of servers and schedules.
+type configured struct{ graph.Untyped }
+
+func (configured) Configure(_ json.RawMessage, context, _ map[string]json.RawMessage) (json.RawMessage, error) {
+	return context["n"], nil
+}
+
+// What asks a graph to complete an input may ask its client.
+func TestClient_CompletesInputs(t *testing.T) {
+	store := new(checkpoint.Memory)
+	plain := counting(t, store, 1, 0).Untyped()
+	for want, g := range map[string]graph.Untyped{`{"n":5}`: configured{plain}, `{}`: struct{ graph.Untyped }{plain}} {
+		c, err := newClient(g, ClientConfig{Store: store}, newSlowPort())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Configure(json.RawMessage(`{}`), map[string]json.RawMessage{"n": json.RawMessage(`{"n":5}`)}, nil)
+		if err != nil || string(got) != want {
+			t.Errorf("the input is %s (%v), want %s", got, err, want)
+		}
+	}
+}
+
 // Options that cannot reach the workers are refused by name.
 func TestOptions_AreRefused(t *testing.T) {
 	docs := new(document.Map)

@@ -323,4 +323,6 @@ const (
 type stopReply struct {
 	Kind   stopKind `json:"kind,omitempty"`
 	Reason string   `json:"reason,omitempty"`
+	// Superseded is true if another run has taken the thread over.
+	Superseded bool `json:"superseded,omitempty"`
 }

@@ -1,11 +1,13 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +34,7 @@ type run struct {
 	finished chan struct{} // closed when res and err are set
 	res      graph.Result[json.RawMessage]
 	err      error
+	left     bool // the caller has left the run before its end; read it after finished
 
 	mu   sync.Mutex
 	asks []ask // not yet passed on
@@ -42,8 +45,17 @@ type ask struct{ signal, reason string }
 
 var _ graph.Remote[json.RawMessage] = (*run)(nil)
 
-// stopTime is how long a run that was cancelled may take to end, before its caller stops waiting.
+// stopTime is the default of ClientConfig.CancelTimeout, and bounds what follows the end of a run.
 const stopTime = 30 * time.Second
+
+// cancelTimeout returns how long the run may take to end once its caller has cancelled it, or
+// stopTime while the caller waits.
+func (r *run) cancelTimeout() time.Duration {
+	if r.ctx.Err() == nil {
+		return stopTime
+	}
+	return cmp.Or(r.client.cfg.CancelTimeout, stopTime)
+}
 
 // perform carries the run to its end.
 func (r *run) perform() (graph.Result[json.RawMessage], error) {
@@ -128,9 +140,19 @@ func (r *run) carry() (graph.Result[json.RawMessage], error) {
 	}
 	j := job{Step: refOf(p.ID), Turn: p.Turn, Durability: r.o.Durability}
 	j.Step.Options = options != nil
-	return r.ended(r.await(func(ctx context.Context) (*end, error) {
+	e, err := r.await(func(ctx context.Context) (*end, error) {
 		return c.run(ctx, c.input(r.o.Thread, r.o.By), j, r.accepts)
-	}))
+	})
+	if r.left && !errors.Is(err, graph.ErrDetached) && !r.isAccepted() {
+		err = errors.Join(err, r.release(p.ID)) // no worker had it, so no worker releases the thread
+	}
+	res, err := r.ended(e, err)
+	if e != nil && e.Steps == 0 && (e.Status == graph.Pending || e.Status == graph.Failed) {
+		if failed := r.release(p.ID); failed != nil { // the workflow may have dropped the run before it began
+			err = errors.Join(err, failed)
+		}
+	}
+	return res, err
 }
 
 // makeEdit commits the edit with which the run begins.
@@ -152,13 +174,18 @@ func (r *run) ended(e *end, err error) (graph.Result[json.RawMessage], error) {
 	if e.Failure == nil {
 		return res, nil
 	}
-	at, _ := graph.Inspect(context.WithoutCancel(r.ctx), c.cfg.Store, checkpoint.Key{Thread: r.o.Thread}) // without it, the cut text stays
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), r.cancelTimeout())
+	defer cancel()
+	at, known := graph.Inspect(ctx, c.cfg.Store, checkpoint.Key{Thread: r.o.Thread}) // without it, the cut text stays
+	if e.Failure.Node == nil && slices.Equal(e.Failure.Codes, []string{"unknown_thread"}) && known == nil {
+		return res, fmt.Errorf("%w (graph %q, thread %q)", ErrStores, c.Name(), r.o.Thread)
+	}
 	return res, e.Failure.error(c.Name(), r.o.Thread, at.Failures)
 }
 
 // release releases the lease of a run that has ended before a workflow had it.
 func (r *run) release(id graph.StepID) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), stopTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), r.cancelTimeout())
 	defer cancel()
 	return r.client.Release(ctx, id)
 }
@@ -171,23 +198,34 @@ func (r *run) rejoin(ctx context.Context) (*end, error) {
 // accepts notes that the workflow has the run.
 func (r *run) accepts() { r.accept.Do(func() { close(r.accepted) }) }
 
+func (r *run) isAccepted() bool {
+	select {
+	case <-r.accepted:
+		return true
+	default:
+		return false
+	}
+}
+
 // await waits for the end of the run, and asks it to stop when the caller wants that. begin waits
 // for it first.
 func (r *run) await(begin func(ctx context.Context) (*end, error)) (*end, error) {
 	waits, cancel := context.WithCancelCause(context.WithoutCancel(r.ctx))
 	defer cancel(nil)
 	defer r.passStops(cancel)()
+	defer r.lookForWorkers(waits)()
 	e, err := begin(waits)
 	for err == nil && e.Moved {
 		e, err = r.rejoin(waits)
 	}
+	r.left = err != nil && waits.Err() != nil
 	return e, err
 }
 
 // passStops passes on the end of the caller's context, and each request to stop, once the workflow
-// has the run: before, a signal would reach a run that it does not know. It does so until the
-// function that it returns is called. If the run does not end in time, or the caller leaves it,
-// giveUp ends the wait.
+// has the run. It does so until the function that it returns is called. If the run does not end in
+// time, or the caller leaves it, giveUp ends the wait. A run that no worker has by then gets the
+// signals before that: the workflow keeps them for a worker that comes later.
 func (r *run) passStops(giveUp context.CancelCauseFunc) (stop func()) {
 	left, done := make(chan struct{}), make(chan struct{})
 	var ticks <-chan time.Time
@@ -196,28 +234,48 @@ func (r *run) passStops(giveUp context.CancelCauseFunc) (stop func()) {
 		ticks = ticker.C
 		stop = ticker.Stop
 	}
+	sending, endSending := context.WithCancel(context.WithoutCancel(r.ctx))
 	go func() {
 		defer close(done)
 		ended, accepted := r.ctx.Done(), r.accepted
-		var asked <-chan struct{}
-		var late <-chan time.Time
+		var asked, sent <-chan struct{}
+		var early, late <-chan time.Time
 		for {
 			select {
 			case <-left:
+				endSending()
+				if sent != nil {
+					<-sent
+				}
 				return
 			case <-accepted:
-				accepted, asked = nil, r.asked
-			case <-asked:
-				r.passOn()
+				if accepted = nil; sent == nil {
+					asked = r.asked
+				}
+			case <-asked: // the server may not answer
+				asked, sent = nil, r.passOn(sending, false)
+			case <-sent:
+				if sent = nil; accepted == nil {
+					asked = r.asked
+				}
 			case <-ended:
 				if ended = nil; errors.Is(context.Cause(r.ctx), graph.ErrDetached) {
 					giveUp(context.Cause(r.ctx))
 					continue
 				}
 				r.ask(CancelSignal, context.Cause(r.ctx).Error())
-				late = time.After(stopTime)
+				late = time.After(r.cancelTimeout())
+				early = time.After(r.cancelTimeout() / 2)
+			case <-early:
+				if accepted != nil && sent == nil {
+					sent = r.passOn(sending, true)
+				}
 			case <-late:
-				giveUp(fmt.Errorf("%w: the run did not stop within %v", context.Cause(r.ctx), stopTime))
+				text := "the run did not stop within %v"
+				if accepted != nil {
+					text = "no worker took the run within %v; a worker that comes ends it if the engine has the signal"
+				}
+				giveUp(fmt.Errorf("%w: "+text, context.Cause(r.ctx), r.cancelTimeout()))
 			case <-ticks:
 				if reason, ok := r.o.Drain.Requested(); ok {
 					ticks = nil
@@ -247,25 +305,36 @@ func (r *run) ask(signal, reason string) {
 	}
 }
 
-// passOn sends the signals that ask the run to stop. One that fails has no run to stop, or leaves
-// the caller waiting until stopTime is over.
-func (r *run) passOn() {
+// passOn sends the signals that ask the run to stop, and closes sent when that is done. One that
+// fails has no run to stop, or leaves the caller waiting until stopTime is over. If early is true
+// it sends them again when the workflow has the run: it may not have begun.
+func (r *run) passOn(ctx context.Context, early bool) (sent <-chan struct{}) {
+	bound := stopTime
 	r.mu.Lock()
-	asks := r.asks
-	r.asks = nil
-	r.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), stopTime)
-	defer cancel()
-	for _, a := range asks {
-		_ = r.client.signal(ctx, workflowID(r.client.Name(), r.o.Thread), a.signal, StopRequest{Run: r.id, Reason: a.reason})
+	asks := slices.Clone(r.asks)
+	if early {
+		bound = r.cancelTimeout() / 2
+	} else {
+		r.asks = nil
 	}
+	r.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ctx, cancel := context.WithTimeout(ctx, bound)
+		defer cancel()
+		for _, a := range asks {
+			_ = r.client.signal(ctx, workflowID(r.client.Name(), r.o.Thread), a.signal, StopRequest{Run: r.id, Reason: a.reason})
+		}
+	}()
+	return done
 }
 
 // result reads from the store what an end refers to.
 func (r *run) result(e *end, open []graph.Interrupt) graph.Result[json.RawMessage] {
 	res := graph.Result[json.RawMessage]{Status: e.Status, Interrupts: open, Drained: e.Drained, Starved: e.Starved,
 		Steps: e.Steps, Checkpoint: e.Checkpoint}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), stopTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), r.cancelTimeout())
 	defer cancel()
 	state, at, err := r.client.Thread(r.o.Thread).State(ctx, 0)
 	if err != nil {

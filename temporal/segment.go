@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
@@ -51,7 +52,7 @@ func (a *activities) segment(ctx context.Context, q segmentRequest) (*segmentRes
 		over = true
 		return &segmentResult{Steps: res.Steps, End: endOf(res, fmt.Errorf("%w: %w", context.Canceled, err))}, nil
 	case err != nil:
-		if again := a.again(ctx, err); again != nil {
+		if again := a.again(b.ctx, err); again != nil {
 			return nil, again
 		}
 	case res.Status != graph.Pending:
@@ -129,6 +130,12 @@ type beat struct {
 // errCancelled is the cause with which the work of a cancelled activity ends.
 var errCancelled = errors.New("the run was cancelled")
 
+// isOfWorker reports whether the context of an activity has ended since its worker ends. Another
+// worker goes on with it.
+func isOfWorker(cause error) bool {
+	return errors.Is(cause, ErrAborted) || errors.Is(cause, worker.ErrWorkerShutdown)
+}
+
 // watch begins the heartbeats of an activity. The caller must close it.
 func (a *activities) watch(ctx context.Context, thread, run string, attempt int) *beat {
 	b := &beat{a: a, thread: thread, left: make(chan struct{}), done: make(chan struct{})}
@@ -167,6 +174,10 @@ func (b *beat) watch(ctx context.Context, info activity.Info) {
 			b.drain.Request("the worker stops")
 		case <-ended:
 			ended = nil
+			if cause := context.Cause(ctx); isOfWorker(cause) {
+				b.cancel(cause)
+				continue
+			}
 			b.stopWork(alive, info)
 		}
 	}

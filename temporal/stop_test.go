@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
@@ -35,8 +36,12 @@ func newSlowPort() *slowPort {
 
 func (p *slowPort) run(ctx context.Context, _ turnInput, j job, accepted func()) (*end, error) {
 	close(p.begun)
-	<-p.take
-	accepted()
+	select {
+	case <-p.take:
+		accepted()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	select {
 	case <-p.stopped:
 		return &end{Run: j.Step.Run, Status: graph.Failed, Failure: &failure{Message: "it was cancelled", Codes: []string{"cancelled"}}}, nil
@@ -58,6 +63,8 @@ func (p *slowPort) signal(_ context.Context, _, name string, q StopRequest) erro
 	}
 	return nil
 }
+
+func (p *slowPort) polled(context.Context) (bool, error) { return true, nil }
 
 func (p *slowPort) sent() []string {
 	p.mu.Lock()
@@ -107,6 +114,85 @@ func TestStop_WaitsUntilTheWorkflowHasTheRun(t *testing.T) {
 	}
 }
 
+// The workflow of a run that no worker has taken gets the signal before its caller leaves.
+func TestStop_OfARunThatNoWorkerHas(t *testing.T) {
+	errEnough := errors.New("enough")
+	synctest.Test(t, func(t *testing.T) {
+		store := new(checkpoint.Memory)
+		p := newSlowPort()
+		c, err := newClient(counting(t, store, 3, 0).Untyped(), ClientConfig{Store: store, CancelTimeout: time.Second}, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		h := c.Start(ctx, json.RawMessage(`{}`), graph.RunOptions{Thread: "t"})
+		<-p.begun
+		cancel(errEnough)
+		if _, err := h.Wait(); !errors.Is(err, errEnough) {
+			t.Errorf("the run ended with %v, want the cause of its context", err)
+		}
+		if got := p.sent(); !slices.Equal(got, []string{CancelSignal + ": enough"}) {
+			t.Errorf("signals = %q, want one that cancels the run", got)
+		}
+	})
+}
+
+// The stronger of the signals that come before a run is what the run begins with.
+func TestStop_WaitsForItsRun(t *testing.T) {
+	for _, kinds := range [][]stopKind{{stopCancel}, {stopDrain, stopCancel}, {stopCancel, stopDrain}} {
+		var suite testsuite.WorkflowTestSuite
+		env := patient(&suite)
+		begins := func(ctx workflow.Context) ([]stopKind, error) {
+			on := &turn{ends: map[string]*end{}, early: map[string]stopReply{}, in: turnInput{Wait: time.Second}}
+			for _, kind := range kinds {
+				on.onStop(StopRequest{Run: "r1", Reason: "enough"}, kind)
+			}
+			var got []stopKind
+			on.jobs = []job{{Step: stepRef{Run: "r1"}}, {Step: stepRef{Run: "r2"}}}
+			for range 2 {
+				on.next(ctx)
+				got = append(got, on.stop.Kind)
+				on.now = nil
+			}
+			return got, nil
+		}
+		env.RegisterWorkflow(begins)
+		env.ExecuteWorkflow(begins)
+		var got []stopKind
+		if err := env.GetWorkflowResult(&got); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, []stopKind{stopCancel, ""}) {
+			t.Errorf("after the signals %q the runs begin with the stops %q, want that the first is cancelled", kinds, got)
+		}
+	}
+}
+
+// A signal for a run that has not begun ends it, and frees the thread. One for another run does
+// not.
+func TestStop_OfARunThatHasNotBegun(t *testing.T) {
+	for run, want := range map[string]graph.Status{"r1": graph.Failed, "r2": graph.Done} {
+		for _, mode := range []Mode{Segments, Nodes} {
+			store := new(checkpoint.Memory)
+			c, e := onEnvironment(t, counting(t, store, 3, 0).Untyped(), WorkerConfig{Store: store}, ClientConfig{Mode: mode})
+			e.prepare = func(env *testsuite.TestWorkflowEnvironment) {
+				env.RegisterDelayedCallback(func() { env.SignalWorkflow(CancelSignal, StopRequest{Run: run, Reason: "enough"}) }, 0)
+			}
+			res, err := c.Invoke(t.Context(), json.RawMessage(`{}`), graph.RunOptions{Thread: "t", ID: "r1"})
+			if res.Status != want || errors.Is(err, context.Canceled) != (want == graph.Failed) || (res.Steps == 3) != (want == graph.Done) {
+				t.Errorf("%s, a signal for %s: the run ended %s after %d steps with %v, want %s", mode, run, res.Status, res.Steps, err, want)
+			}
+			held, err := checkpoint.Hold(t.Context(), store, "t", checkpoint.HoldOptions{TTL: time.Second})
+			if err != nil {
+				t.Fatalf("%s, a signal for %s: after the run %v, want that the thread is free", mode, run, err)
+			}
+			if err := held.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // A run that is cancelled before Temporal has it reaches no workflow, and reports the cause.
 func TestStop_BeforeTheWorkflowBegins(t *testing.T) {
 	errEnough := errors.New("enough")
@@ -133,7 +219,7 @@ func TestStop_BeforeTheWorkflowBegins(t *testing.T) {
 func TestStop_SurvivesContinueAsNew(t *testing.T) {
 	for kind, want := range map[stopKind]stopKind{stopCancel: stopCancel, stopDrain: stopDrain, stopEdit: "", "": ""} {
 		var suite testsuite.WorkflowTestSuite
-		env := suite.NewTestWorkflowEnvironment()
+		env := patient(&suite)
 		moves := func(ctx workflow.Context) error {
 			return (&turn{now: &job{}, stop: stopReply{Kind: kind, Reason: "enough"}}).again(ctx)
 		}
@@ -161,7 +247,7 @@ func TestStop_SurvivesContinueAsNew(t *testing.T) {
 func TestStop_IsObeyedByTheNextTurn(t *testing.T) {
 	store := new(checkpoint.Memory)
 	_, e := onEnvironment(t, counting(t, store, 3, 0).Untyped(), WorkerConfig{Store: store}, ClientConfig{Store: store})
-	env := e.suite.NewTestWorkflowEnvironment()
+	env := patient(&e.suite)
 	e.activities.register(env)
 	e.now = env
 	env.ExecuteWorkflow(TurnWorkflow, turnInput{Graph: "count", Thread: "t", Now: &job{Step: stepRef{Run: "r"}},

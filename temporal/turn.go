@@ -27,19 +27,20 @@ type turn struct {
 	last *end            // of the newest run that has ended
 	ends map[string]*end // by run, those of this history
 
-	stop    stopReply           // what the run under way is asked for
-	halt    workflow.CancelFunc // cancels its segment; nil outside of one
-	abort   workflow.CancelFunc // cancels its tasks; nil while none run
-	edits   int                 // edits that wait or are made
-	barrier bool                // the run waits for them
-	moving  bool                // the turn goes on as a new workflow, or ends
-	steps   int                 // of this history
-	updates int                 // of this history
+	early   map[string]stopReply // by run, what those that have not come are asked for
+	stop    stopReply            // what the run under way is asked for
+	halt    workflow.CancelFunc  // cancels its segment or plan; nil outside of one
+	abort   workflow.CancelFunc  // cancels its tasks; nil while none run
+	edits   int                  // edits that wait or are made
+	barrier bool                 // the run waits for them
+	moving  bool                 // the turn goes on as a new workflow, or ends
+	steps   int                  // of this history
+	updates int                  // of this history
 }
 
 // turnWorkflow is the workflow TurnWorkflow.
 func turnWorkflow(ctx workflow.Context, in turnInput) (*end, error) {
-	t := &turn{in: in, jobs: in.Next, now: in.Now, last: in.Last, ends: map[string]*end{}}
+	t := &turn{in: in, jobs: in.Next, now: in.Now, last: in.Last, ends: map[string]*end{}, early: map[string]stopReply{}}
 	if t.last != nil {
 		t.ends[t.last.Run] = t.last
 	}
@@ -79,7 +80,8 @@ func (t *turn) next(ctx workflow.Context) bool {
 	if err != nil || !came {
 		return false
 	}
-	t.now, t.jobs, t.stop, t.plan = &t.jobs[0], slices.Clone(t.jobs[1:]), stopReply{}, nil
+	t.now, t.jobs, t.plan = &t.jobs[0], slices.Clone(t.jobs[1:]), nil
+	t.stop = t.early[t.now.Step.Run]
 	return true
 }
 
@@ -146,13 +148,14 @@ func reason(err error) error {
 	return errors.New(app.Message())
 }
 
-// cancelled is the end of a run that was cancelled.
-func (t *turn) cancelled() *end {
-	text := t.stop.Reason
+// cancelled is the end of the run under way, which was cancelled.
+func (t *turn) cancelled() *end { return t.cancelledAt(*t.now, t.stop.Reason) }
+
+func (t *turn) cancelledAt(j job, text string) *end {
 	if text == "" {
 		text = "context canceled"
 	}
-	return &end{Status: graph.Failed, Checkpoint: t.now.Step.Checkpoint,
+	return &end{Status: graph.Failed, Checkpoint: j.Step.Checkpoint,
 		Failure: &failure{Message: fmt.Sprintf("graph %q: thread %q: the run was cancelled: %s", t.in.Graph, t.in.Thread, cut(text)), Codes: []string{"cancelled"}}}
 }
 
@@ -168,6 +171,9 @@ func (t *turn) finish(ctx workflow.Context, e *end) {
 		}
 	}
 	e.Run = t.now.Step.Run
+	if t.stop.Superseded && e.Failure != nil {
+		e.Failure.supersede()
+	}
 	if e.Steps == 0 {
 		e.Steps = t.now.Steps
 	}

@@ -54,7 +54,8 @@ type WorkerConfig struct {
 	// worker; 0 means 30 seconds.
 	LeaseTTL time.Duration
 	// Options are those of the SDK's worker, for what is not set here. With Options.Interceptors,
-	// such as that of OpenTelemetry, the spans of nodes are below those of their activities.
+	// such as that of OpenTelemetry, the spans of nodes are below those of their activities. With
+	// Options.BackgroundActivityContext, such as one of graph.WithSigner, runs have its values.
 	Options worker.Options
 	// Logger reports what fails beside the runs, such as the bus; nil means slog.Default.
 	Logger *slog.Logger
@@ -67,8 +68,17 @@ const stickyTime = 200 * time.Millisecond
 
 // Worker runs turns and activities of a task queue. It is made by NewWorker.
 type Worker struct {
-	worker worker.Worker
+	worker  worker.Worker
+	abort   context.CancelCauseFunc // ends the context of all activities
+	aborted <-chan struct{}
 }
+
+// ErrAborted is the cause with which the context of a node ends when its Worker is aborted.
+var ErrAborted = errors.New("temporal: the worker was aborted")
+
+// abortTime bounds Stop after Abort. The nodes that run have it to end what they have started, such
+// as a program.
+const abortTime = time.Second
 
 // NewWorker returns a worker that has not begun.
 func NewWorker(c client.Client, cfg WorkerConfig) (*Worker, error) {
@@ -88,7 +98,13 @@ func NewWorker(c client.Client, cfg WorkerConfig) (*Worker, error) {
 		o.StickyScheduleToStartTimeout = stickyTime
 	}
 	o.WorkerStopTimeout = cmp.Or(cfg.StopTimeout, 30*time.Second)
-	w := &Worker{worker: worker.New(c, cmp.Or(cfg.Queue, DefaultQueue), o)}
+	if o.BackgroundActivityContext == nil {
+		o.BackgroundActivityContext = context.Background()
+	}
+	w := new(Worker)
+	o.BackgroundActivityContext, w.abort = context.WithCancelCause(o.BackgroundActivityContext)
+	w.aborted = o.BackgroundActivityContext.Done()
+	w.worker = worker.New(c, cmp.Or(cfg.Queue, DefaultQueue), o)
 	a.register(w.worker)
 	return w, nil
 }
@@ -108,7 +124,27 @@ func (w *Worker) Start() error { return w.worker.Start() }
 
 // Stop lets the steps that run finish and commit, up to WorkerConfig.StopTimeout. Other workers go
 // on with the runs.
-func (w *Worker) Stop() { w.worker.Stop() }
+func (w *Worker) Stop() {
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		w.worker.Stop()
+	}()
+	select {
+	case <-stopped:
+		return
+	case <-w.aborted:
+	}
+	select {
+	case <-stopped:
+	case <-time.After(abortTime): // a node is unresponsive, or the server
+	}
+}
+
+// Abort cancels the steps that run, and lets Stop return within a second. A step whose commit has
+// begun may still be committed. Other workers go on with the runs from the last commit. It may be
+// called before Stop or during it.
+func (w *Worker) Abort() { w.abort(ErrAborted) }
 
 // registry is what a worker and Temporal's test environment have in common.
 type registry interface {

@@ -16,29 +16,6 @@ import (
 	"github.com/weftrun/weft/wake"
 )
 
-// mortalStore is the store as a process sees it.
-type mortalStore struct {
-	*checkpoint.Memory
-	life *storetest.Life
-}
-
-func (s mortalStore) Commit(ctx context.Context, c checkpoint.Commit) error {
-	return s.life.Write(func() error { return s.Memory.Commit(ctx, c) })
-}
-
-func (s mortalStore) Put(ctx context.Context, p checkpoint.Pending) error {
-	return s.life.Write(func() error { return s.Memory.Put(ctx, p) })
-}
-
-func (s mortalStore) Acquire(ctx context.Context, q checkpoint.LeaseRequest) (got checkpoint.Lease, err error) {
-	err = s.life.Write(func() error { got, err = s.Memory.Acquire(ctx, q); return err })
-	return got, err
-}
-
-func (s mortalStore) Release(ctx context.Context, thread, fence string) error {
-	return s.life.Write(func() error { return s.Memory.Release(ctx, thread, fence) })
-}
-
 // A process dies at each of its writes, before and after it is done: while a thread pauses, and
 // while it is woken. Another process wakes the thread all the same, once.
 func TestWake_SurvivesDeathAtEachWrite(t *testing.T) {
@@ -62,7 +39,7 @@ func TestWake_SurvivesDeathAtEachWrite(t *testing.T) {
 func diesAt(t *testing.T, n int, done bool) (whole bool) {
 	store, docs, woke := new(checkpoint.Memory), new(document.Map), 0
 	process := func(l *storetest.Life) (*graph.Graph[log], wake.Config) {
-		seen, timers := mortalStore{store, l}, wake.Over(l.Documents(docs))
+		seen, timers := l.Memory(store), wake.Over(l.Documents(docs))
 		b := graph.New[log]("waits")
 		b.Node("a", graph.Func(func(ctx context.Context, s *log) error {
 			if err := graph.Sleep(ctx, "", time.Hour); err != nil {
@@ -145,7 +122,7 @@ func TestSchedule_SurvivesDeathAtEachWrite(t *testing.T) {
 func scheduleDiesAt(t *testing.T, n int, done bool) (whole bool) {
 	store, docs, begun := new(checkpoint.Memory), new(document.Map), time.Now()
 	process := func(l *storetest.Life) (*graph.Graph[log], wake.Config) {
-		seen, timers := mortalStore{store, l}, wake.Over(l.Documents(docs))
+		seen, timers := l.Memory(store), wake.Over(l.Documents(docs))
 		b := graph.New[log]("waits")
 		b.Node("a", graph.Func(func(_ context.Context, s *log) error { s.Log.Append("ran"); return nil }))
 		b.Edge(graph.Start, "a")

@@ -19,7 +19,8 @@
 //
 //  1. A timer that a graph has set survives every process. Where a process dies while it resumes a
 //     thread, another that runs the waker takes over when the lease of the thread has run out,
-//     after 1.5 seconds.
+//     after 1.5 seconds. A run that takes long keeps no other thread waiting, up to
+//     Config.Concurrency of them.
 //  2. Any number of processes may run a waker on a store. The thread's lease lets one of them
 //     resume it, and a thread that was resumed already is left alone.
 //  3. A question expires and a sleep ends once, since the thread stores it. A notice is sent at

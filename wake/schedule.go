@@ -1,11 +1,11 @@
 package wake
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +17,8 @@ import (
 
 // Schedule begins runs of a graph, each on a thread of its own: at one time, or at those of a cron.
 type Schedule struct {
-	// Name names the schedule, and begins the names of its threads: see [Start].
+	// Name names the schedule, and begins the names of its threads: see [Start]. It has at most
+	// MaxScheduleName bytes.
 	Name string `json:"name"`
 	// Graph is the name of the graph, and Input the input of each run as [graph.Untyped] takes it.
 	Graph string          `json:"graph"`
@@ -40,6 +41,9 @@ type Start struct {
 	Thread string          `json:"thread"`
 	Graph  string          `json:"graph"`
 	Input  json.RawMessage `json:"input,omitempty"`
+	// Metadata is written into every checkpoint of the run. Schedules have none: a Config.Start may
+	// set it.
+	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
 // Starts returns a Config.Start for graphs in this process.
@@ -53,13 +57,24 @@ func Starts(graphs ...graph.Untyped) func(context.Context, Start) error {
 		if input == nil {
 			input = json.RawMessage("{}")
 		}
-		_, err := graphs[i].Invoke(ctx, input, graph.RunOptions{Thread: s.Thread, Via: Via, If: new(uint64), Lease: checkpoint.HoldOptions{TTL: leaseTime}})
+		if takes, ok := graphs[i].(configurer); ok { // as for the runs of a server
+			var err error
+			if input, err = takes.Configure(input, nil, nil); err != nil {
+				return err
+			}
+		}
+		_, err := graphs[i].Invoke(ctx, input, graph.RunOptions{Thread: s.Thread, Via: Via, If: new(uint64), Metadata: s.Metadata, Lease: checkpoint.HoldOptions{TTL: leaseTime}})
 		return err
 	}
 }
 
-// longestSchedule bounds the name of a schedule, in bytes.
-const longestSchedule = 100
+// configurer is what the graphs of package graph have beside their methods as an Untyped.
+type configurer interface {
+	Configure(input json.RawMessage, context, configurable map[string]json.RawMessage) (json.RawMessage, error)
+}
+
+// MaxScheduleName is the length of the longest name of a schedule, in bytes.
+const MaxScheduleName = 100
 
 // next returns when the schedule is due after a time; the zero time if it has ended.
 func (s Schedule) next(after time.Time) (time.Time, error) {
@@ -79,8 +94,8 @@ func (s Schedule) next(after time.Time) (time.Time, error) {
 
 func (s Schedule) check() error {
 	switch {
-	case s.Name == "" || len(s.Name) > longestSchedule || s.Graph == "":
-		return fmt.Errorf("%w: a schedule must have a Graph, and a Name of at most %d bytes (got %q and %.100q)", ErrConfig, longestSchedule, s.Graph, s.Name)
+	case s.Name == "" || len(s.Name) > MaxScheduleName || s.Graph == "":
+		return fmt.Errorf("%w: a schedule must have a Graph, and a Name of at most %d bytes (got %q and %.100q)", ErrConfig, MaxScheduleName, s.Graph, s.Name)
 	case (s.Cron == "") == s.At.IsZero() || s.Zone != "" && s.Cron == "":
 		return fmt.Errorf("%w: schedule %q must have either an At, or a Cron and perhaps a Zone", ErrConfig, s.Name)
 	case s.Input != nil && !json.Valid(s.Input):
@@ -100,11 +115,17 @@ const schedulePrefix = "schedule:"
 // time it begins: that changes nothing, and a time that has passed meanwhile stays due. Another one
 // of that name takes its place. An ErrConfig or ErrCron is returned for one that is invalid.
 func (t *Timers) Schedule(ctx context.Context, s Schedule, now time.Time) error {
+	return t.schedule(ctx, entry{Schedule: &s}, now)
+}
+
+// schedule stores the entry of a schedule, whose timer follows from it.
+func (t *Timers) schedule(ctx context.Context, next entry, now time.Time) error {
+	s := *next.Schedule
 	if err := s.check(); err != nil {
 		return err
 	}
 	at, err := s.next(now)
-	if err != nil || at.IsZero() {
+	if err != nil {
 		return err
 	}
 	for {
@@ -112,8 +133,14 @@ func (t *Timers) Schedule(ctx context.Context, s Schedule, now time.Time) error 
 		if err != nil || old.Schedule != nil && old.Schedule.equal(s) {
 			return err
 		}
-		next := entry{Timer: graph.Timer{Graph: s.Graph, At: at}, Schedule: &s}
-		if _, err = t.replace(ctx, old, next); !errors.Is(err, document.ErrConflict) {
+		switch {
+		case !at.IsZero():
+			next.Timer = graph.Timer{Graph: s.Graph, At: at}
+			_, err = t.replace(ctx, old, next)
+		case old.version != 0: // s has ended
+			err = t.remove(ctx, old)
+		}
+		if !errors.Is(err, document.ErrConflict) {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -127,7 +154,47 @@ func (s Schedule) equal(o Schedule) bool {
 		return false
 	}
 	s.At, s.Until, o.At, o.Until = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	return reflect.DeepEqual(s, o)
+	a, err := json.Marshal(s) // with the Input as it is stored
+	b, err2 := json.Marshal(o)
+	return err == nil && err2 == nil && bytes.Equal(a, b)
+}
+
+// Declare stores the schedules that a source has, such as a workflow file: all whose names begin
+// with prefix. Others of such a name are removed. One that has ended stays, so that a source that
+// still has it begins no run again. See [Timers.Schedule].
+func (t *Timers) Declare(ctx context.Context, prefix string, schedules []Schedule, now time.Time) error {
+	for _, s := range schedules {
+		if !strings.HasPrefix(s.Name, prefix) {
+			return fmt.Errorf("%w: the name of schedule %q must begin with %q", ErrConfig, s.Name, prefix)
+		}
+	}
+	stored, err := t.Schedules(ctx)
+	if err != nil {
+		return err
+	}
+	for _, old := range stored {
+		name := old.Schedule.Name
+		if strings.HasPrefix(name, prefix) && !slices.ContainsFunc(schedules, func(s Schedule) bool { return s.Name == name }) {
+			if err := t.Unschedule(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range schedules {
+		if err := t.schedule(ctx, entry{Schedule: &s, Declared: true}, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Schedules returns the schedules that are stored, in the order in which they are due next.
+func (t *Timers) Schedules(ctx context.Context) ([]Timer, error) {
+	docs, err := t.query(ctx, document.Query{Where: document.Filter{{Path: "schedule.name", Op: document.Gt, Value: ""}}})
+	if err != nil {
+		return nil, err
+	}
+	return timersIn(docs)
 }
 
 // Unschedule removes a schedule. Runs that have begun go on.
@@ -154,8 +221,11 @@ func (t *Timers) fire(ctx context.Context, s stored, now time.Time) (stored, err
 	}
 	thread := s.Schedule.Name + "/" + s.At.UTC().Format(time.RFC3339Nano)
 	begin := entry{Timer: graph.Timer{Thread: thread, Graph: s.Schedule.Graph, At: s.At}, Since: s.At, Begun: true,
-		Start: &Start{s.Schedule.Name, s.At, thread, s.Schedule.Graph, s.Schedule.Input}}
+		Start: &Start{Schedule: s.Schedule.Name, At: s.At, Thread: thread, Graph: s.Schedule.Graph, Input: s.Schedule.Input}}
 	moved := document.Change{ID: s.id(), If: &s.version}
+	if next.IsZero() && s.Declared {
+		next = never
+	}
 	if !next.IsZero() {
 		later := s.entry
 		later.At, later.Failures = next, 0

@@ -153,3 +153,70 @@ func TestTimers_NamesOfThreadsAreNoSchedules(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestDeclare_ReplacesWhatTheSourceHadBefore(t *testing.T) {
+	f, ran := newScheduleFixture(t)
+	declare := func(after time.Duration, schedules ...wake.Schedule) {
+		t.Helper()
+		if err := f.config.Timers.Declare(t.Context(), "file/", schedules, noon.Add(after)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hourly := wake.Schedule{Name: "file/hourly", Graph: "waits", Input: []byte(`{"log":["a"]}`), Cron: "0 * * * *"}
+	late := wake.Schedule{Name: "file/late", Graph: "waits", At: noon.Add(9 * time.Hour)}
+	f.schedule(0, wake.Schedule{Name: "filed", Graph: "waits", At: noon.Add(9 * time.Hour)})
+	declare(0, hourly, late)
+	f.once(30*time.Minute, wake.Report{})
+	declare(90*time.Minute, hourly, late) // the program begins again: what is due stays so
+	f.once(91*time.Minute, wake.Report{Started: 1})
+	hourly.Input = []byte(`{"log":["b"]}`)
+	declare(92*time.Minute, hourly)
+	f.once(2*time.Hour, wake.Report{Started: 1})
+	all, err := f.config.Timers.Schedules(t.Context())
+	if err != nil || len(all) != 2 || all[0].Schedule.Name != "file/hourly" || !all[0].At.Equal(noon.Add(3*time.Hour)) || all[1].Schedule.Name != "filed" {
+		t.Errorf("got %+v, %v; want file/hourly and filed", all, err)
+	}
+	ended := hourly
+	ended.Until = noon.Add(time.Hour)
+	declare(2*time.Hour+time.Minute, ended)
+	declare(3 * time.Hour)
+	f.once(9*time.Hour, wake.Report{Started: 1})
+	if want := []string{"file/hourly/2026-05-01T13:00:00Z a", "file/hourly/2026-05-01T14:00:00Z b", "filed/2026-05-01T21:00:00Z "}; !slices.Equal(*ran, want) {
+		t.Errorf("got %q, want %q", *ran, want)
+	}
+	if err := f.config.Timers.Declare(t.Context(), "file/", []wake.Schedule{{Name: "x", Graph: "waits", Cron: "0 * * * *"}}, noon); !errors.Is(err, wake.ErrConfig) {
+		t.Errorf("got %v for another name, want ErrConfig", err)
+	}
+	if err := f.config.Timers.Declare(t.Context(), "file/", []wake.Schedule{{Name: "file/x", Graph: "waits", Cron: "x"}}, noon); !errors.Is(err, wake.ErrCron) {
+		t.Errorf("got %v for five fields that cannot be read, want ErrCron", err)
+	}
+}
+
+func TestDeclare_BeginsNothingAgain(t *testing.T) {
+	f, ran := newScheduleFixture(t)
+	declare := func(after time.Duration, schedules ...wake.Schedule) {
+		t.Helper()
+		if err := f.config.Timers.Declare(t.Context(), "file/", schedules, noon.Add(after)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	once := wake.Schedule{Name: "file/once", Graph: "waits", At: noon.Add(time.Hour)}
+	declare(0, once)
+	f.once(time.Hour, wake.Report{Started: 1})
+	if err := f.store.Delete(t.Context(), (*ran)[0][:strings.Index((*ran)[0], " ")]); err != nil {
+		t.Fatal(err)
+	}
+	declare(2*time.Hour, once)
+	f.once(2*time.Hour, wake.Report{})
+	all, err := f.config.Timers.Schedules(t.Context())
+	if err != nil || len(all) != 1 || !all[0].At.IsZero() {
+		t.Errorf("got %+v, %v; want one that has ended", all, err)
+	}
+	once.At = noon.Add(3 * time.Hour)
+	declare(2*time.Hour, once)
+	f.once(3*time.Hour, wake.Report{Started: 1})
+	declare(4 * time.Hour)
+	if got := f.timers(); got != "" {
+		t.Errorf("timers are left: %s", got)
+	}
+}

@@ -76,6 +76,15 @@ func TestOnce_OnAllStores(t *testing.T) {
 				})
 			}
 			process(func(g *graph.Graph[log], config wake.Config) {
+				s := []wake.Schedule{{Name: "file/a", Graph: "waits", Cron: "0 0 * * *"}, {Name: "file/b", Graph: "waits", Cron: "0 1 * * *"}}
+				for n := 2; n >= 0; n-- {
+					if err := config.Timers.Declare(t.Context(), "file/", s[:n], noon); err != nil {
+						t.Fatal(err)
+					}
+					if all, err := config.Timers.Schedules(t.Context()); err != nil || len(all) != n {
+						t.Errorf("the schedules are %+v, %v; want %d", all, err, n)
+					}
+				}
 				for i := range threads {
 					s, info, err := g.Thread(fmt.Sprint("t", i)).State(t.Context(), 0)
 					if err != nil || info.Status != graph.Done || s.Log.Len() != 1 {

@@ -12,11 +12,20 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// wake does what is due on the thread of an entry, and stores when to look at it again.
-func (w *waker) wake(ctx context.Context, d document.Doc, now time.Time) {
+// wake does what is due on the thread of an entry, and stores when to look at it again. The entry
+// is open; wake closes it.
+func (w *waker) wake(ctx context.Context, d document.Doc) {
+	now, id := w.config.Now(), d.ID
+	defer func() { w.exit(id) }()
 	s, err := storedIn(d)
 	if err == nil && s.Schedule != nil {
-		s, err = w.config.Timers.fire(ctx, s, now)
+		if s, err = w.config.Timers.fire(ctx, s, now); err == nil {
+			w.exit(id) // its next time does not wait for this run
+			if id = s.id(); !w.enter(id) {
+				id = ""
+				return
+			}
+		}
 	}
 	if err == nil {
 		err = w.attend(ctx, &s, now)
@@ -29,8 +38,16 @@ func (w *waker) wake(ctx context.Context, d document.Doc, now time.Time) {
 		w.count(Report{Failed: 1})
 		w.failed(ctx, s.label(), err)
 		return
-	case errors.As(err, &busy): // another process has the thread, and may end its run
+	case errors.Is(err, ErrGraph): // it stays due for a waker that has the graph
+		w.count(Report{Failed: 1})
+		w.failed(ctx, s.label(), err)
+		w.skip(id)
+		return
+	case errors.As(err, &busy): // another process has the thread: it may end its run, or be dead
 		s.At = now.Add(w.config.Poll)
+		if busy.Remaining > 0 && busy.Remaining < w.config.Poll {
+			s.At = now.Add(busy.Remaining + time.Millisecond)
+		}
 	default:
 		w.count(Report{Failed: 1})
 		w.failed(ctx, s.label(), err)

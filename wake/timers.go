@@ -69,7 +69,12 @@ type entry struct {
 	Start *Start `json:"start,omitempty"`
 	// Schedule is set in the entry of a schedule, which has no thread.
 	Schedule *Schedule `json:"schedule,omitempty"`
+	// Declared is true for a schedule whose source still has it when it has ended.
+	Declared bool `json:"declared,omitempty"`
 }
+
+// never is when a schedule that has ended is due.
+var never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 // idOf returns the id of a thread's entry. A name may be longer than an id.
 func idOf(thread string) string {
@@ -188,7 +193,8 @@ func (t *Timers) query(ctx context.Context, q document.Query) ([]document.Doc, e
 	return docs.Query(ctx, q)
 }
 
-// Timer is when something is due on a thread, as [Timers.List] returns it.
+// Timer is when something is due on a thread, as [Timers.List] returns it. Its time is zero for a
+// schedule that has ended.
 type Timer struct {
 	graph.Timer
 	Failures int       `json:"failures,omitempty"` // how often in turn the waker failed
@@ -201,11 +207,18 @@ func (t *Timers) List(ctx context.Context, limit int) ([]Timer, error) {
 	if err != nil {
 		return nil, err
 	}
+	return timersIn(docs)
+}
+
+func timersIn(docs []document.Doc) ([]Timer, error) {
 	all := make([]Timer, len(docs))
 	for i, d := range docs {
 		s, err := storedIn(d)
 		if err != nil {
 			return nil, err
+		}
+		if s.At.Equal(never) {
+			s.At = time.Time{}
 		}
 		all[i] = Timer{s.Timer, s.Failures, s.Schedule}
 	}

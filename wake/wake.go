@@ -31,7 +31,8 @@ type Config struct {
 	Notify func(ctx context.Context, n Notice) error
 	// Poll is how long a new timer may go unnoticed; 0 means 1 second.
 	Poll time.Duration
-	// Concurrency bounds how many threads are resumed at once; 0 means 16.
+	// Concurrency bounds how many threads are resumed at once; 0 means 16. Others that are due wait
+	// for one of them.
 	Concurrency int
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -66,6 +67,12 @@ type Report struct {
 	Failed   int `json:"failed"`   // threads that are tried again later
 }
 
+// foreignTime is how long a waker leaves a thread to others whose graph it does not have.
+const foreignTime = time.Minute
+
+// maxForeign is how many of them a waker remembers.
+const maxForeign = 10_000
+
 // leaseTime is how long a thread waits for the waker that holds it, if its process dies.
 const leaseTime = 1500 * time.Millisecond
 
@@ -98,6 +105,7 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
+	defer w.running.Wait()
 	for ctx.Err() == nil {
 		next := w.pass(ctx, w.config.Now())
 		timer := time.NewTimer(next)
@@ -118,16 +126,23 @@ func Once(ctx context.Context, c Config) (Report, error) {
 		return Report{}, err
 	}
 	w.pass(ctx, w.config.Now())
+	w.running.Wait()
 	return w.report, errors.Join(append(w.errs, context.Cause(ctx))...)
 }
 
 // waker is one that runs.
 type waker struct {
-	config Config
+	config  Config
+	slots   chan struct{} // one for each thread that is attended to
+	running sync.WaitGroup
 
-	mu     sync.Mutex
-	report Report
-	errs   []error // the newest of each pass
+	mu   sync.Mutex
+	open map[string]bool // the ids of the entries that are attended to
+	// foreign are the entries whose graphs this waker does not have, and until when it leaves them
+	// to others.
+	foreign map[string]time.Time
+	report  Report
+	errs    []error // of the newest pass
 }
 
 func newWaker(c Config) (*waker, error) {
@@ -144,16 +159,16 @@ func newWaker(c Config) (*waker, error) {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	return &waker{config: c}, nil
+	return &waker{config: c, slots: make(chan struct{}, c.Concurrency), open: map[string]bool{}, foreign: map[string]time.Time{}}, nil
 }
 
-// pass does what is due at a time, and returns how long to wait before the next pass.
+// pass begins what is due at a time, and returns how long to wait before the next pass. What an
+// earlier pass has begun goes on meanwhile.
 func (w *waker) pass(ctx context.Context, now time.Time) time.Duration {
+	w.mu.Lock()
 	w.errs = nil
+	w.mu.Unlock()
 	var after *document.Position
-	var running sync.WaitGroup
-	defer running.Wait()
-	slots := make(chan struct{}, w.config.Concurrency)
 	for {
 		docs, err := w.config.Timers.query(ctx, document.Query{Until: document.AtTime(now.Add(1)), After: after, Limit: new(page)})
 		if err != nil {
@@ -161,14 +176,18 @@ func (w *waker) pass(ctx context.Context, now time.Time) time.Duration {
 			return w.config.Poll
 		}
 		for _, d := range docs {
+			if !w.enter(d.ID) {
+				continue
+			}
 			select {
-			case slots <- struct{}{}:
+			case w.slots <- struct{}{}:
 			case <-ctx.Done():
+				w.exit(d.ID)
 				return 0
 			}
-			running.Go(func() {
-				defer func() { <-slots }()
-				w.wake(ctx, d, now)
+			w.running.Go(func() {
+				defer func() { <-w.slots }()
+				w.wake(ctx, d)
 			})
 		}
 		if len(docs) < page {
@@ -177,6 +196,34 @@ func (w *waker) pass(ctx context.Context, now time.Time) time.Duration {
 		after = new(docs[len(docs)-1].Position())
 	}
 	return w.untilNext(ctx, now)
+}
+
+// enter reports whether an entry is not open yet, and opens it. The caller then calls exit.
+func (w *waker) enter(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.open[id] || w.config.Now().Before(w.foreign[id]) {
+		return false
+	}
+	delete(w.foreign, id)
+	w.open[id] = true
+	return true
+}
+
+// skip leaves an entry to wakers that have its graph.
+func (w *waker) skip(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.foreign) >= maxForeign {
+		clear(w.foreign)
+	}
+	w.foreign[id] = w.config.Now().Add(foreignTime)
+}
+
+func (w *waker) exit(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.open, id)
 }
 
 // untilNext returns how long nothing is due, at most Poll.

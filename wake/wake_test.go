@@ -332,7 +332,8 @@ func TestOnce_TriesAgainLater(t *testing.T) {
 	f := newFixture(t, sleeps)
 	f.begin("t1")
 	resume := f.config.Resume
-	f.config.Resume = wake.Graphs()
+	away := errors.New("the disk is full")
+	f.config.Resume = func(context.Context, graph.Timer) error { return away }
 	f.clock.set(2 * time.Hour)
 	for range 2 { // the second finds nothing due
 		_, err := wake.Once(t.Context(), f.config)
@@ -341,7 +342,7 @@ func TestOnce_TriesAgainLater(t *testing.T) {
 		}
 	}
 	f.clock.set(2*time.Hour + time.Second)
-	if _, err := wake.Once(t.Context(), f.config); !errors.Is(err, wake.ErrGraph) {
+	if _, err := wake.Once(t.Context(), f.config); !errors.Is(err, away) {
 		t.Errorf("got %v", err)
 	}
 	if got := f.timers(); got != "t1 2h0m3s" {
@@ -349,6 +350,41 @@ func TestOnce_TriesAgainLater(t *testing.T) {
 	}
 	f.config.Resume = resume
 	f.once(3*time.Hour, wake.Report{Resumed: 1})
+}
+
+// A waker that does not have a graph leaves its threads to others, at once.
+func TestWakers_OfOtherGraphs(t *testing.T) {
+	f := newFixture(t, sleeps)
+	f.begin("t1")
+	resume := f.config.Resume
+	f.config.Resume = wake.Graphs()
+	f.clock.set(2 * time.Hour)
+	for range 2 {
+		report, err := wake.Once(t.Context(), f.config)
+		if !errors.Is(err, wake.ErrGraph) || report.Failed != 1 || f.timers() != "t1 2h0m0s" {
+			t.Errorf("got %+v, %v, timers %q", report, err, f.timers())
+		}
+	}
+	f.config.Resume = resume
+	f.once(2*time.Hour, wake.Report{Resumed: 1})
+}
+
+func TestRun_LooksRarelyAtThreadsOfOtherGraphs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newBubbleFixture(t, sleeps)
+		f.begin("t1")
+		tries := 0
+		f.config.Resume = func(ctx context.Context, timer graph.Timer) error {
+			tries++
+			return wake.Graphs()(ctx, timer)
+		}
+		stop := f.run(1)
+		time.Sleep(3*time.Hour - 30*time.Second)
+		stop()
+		if tries < 10 || tries > 130 {
+			t.Errorf("in some hours it looked %d times, want about one a minute", tries)
+		}
+	})
 }
 
 func TestOnce_WaitsForTheRunThatHasTheThread(t *testing.T) {
@@ -441,7 +477,8 @@ func TestRun_SeveralWakersWakeEachThreadOnce(t *testing.T) {
 			f.begin(fmt.Sprint("t", i))
 		}
 		stop := f.run(3)
-		time.Sleep(time.Hour + 5*time.Second)
+		// Wakers that look at a thread in the same moment look at it again a second later.
+		time.Sleep(time.Hour + time.Minute)
 		stop()
 		for i := range threads {
 			if id := fmt.Sprint("t", i); ran[id] != 1 || f.log(id) != "woke done" {
@@ -451,6 +488,78 @@ func TestRun_SeveralWakersWakeEachThreadOnce(t *testing.T) {
 		if f.timers() != "" {
 			t.Errorf("timers are left: %q", f.timers())
 		}
+	})
+}
+
+// A thread whose run takes long keeps no other waiting.
+func TestRun_BeginsOthersDuringALongRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var mu sync.Mutex
+		var woke []string
+		f := newBubbleFixture(t, func(ctx context.Context, _ *log) error {
+			d := time.Hour
+			if graph.Thread(ctx) == "later" {
+				d += time.Minute
+			}
+			err := graph.Sleep(ctx, "", d)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			woke = append(woke, graph.Thread(ctx))
+			mu.Unlock()
+			if graph.Thread(ctx) == "long" {
+				<-release
+			}
+			return nil
+		})
+		f.begin("long")
+		f.begin("later")
+		stop := f.run(1)
+		time.Sleep(time.Hour + 2*time.Minute)
+		mu.Lock()
+		if !slices.Equal(woke, []string{"long", "later"}) {
+			t.Errorf("during a long run %v woke, want both once", woke)
+		}
+		mu.Unlock()
+		close(release)
+		synctest.Wait()
+		stop()
+		if f.timers() != "" {
+			t.Errorf("timers are left: %q", f.timers())
+		}
+	})
+}
+
+// The runs of a schedule that take longer than the time between them go on beside each other.
+func TestRun_LongRunsOfASchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var mu sync.Mutex
+		var began []string
+		f := newBubbleFixture(t, func(ctx context.Context, _ *log) error {
+			mu.Lock()
+			began = append(began, graph.Thread(ctx))
+			mu.Unlock()
+			<-release
+			return nil
+		})
+		f.config.Start = wake.Starts(f.graph.Untyped())
+		if err := f.config.Timers.Schedule(t.Context(), wake.Schedule{Name: "often", Graph: "waits", Cron: "* * * * *"}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		stop := f.run(2)
+		time.Sleep(5*time.Minute + 2*time.Second)
+		mu.Lock()
+		slices.Sort(began)
+		if len(began) != 5 || len(slices.Compact(began)) != 5 {
+			t.Errorf("in 5 minutes %v began, want 5 threads", began)
+		}
+		mu.Unlock()
+		close(release)
+		synctest.Wait()
+		stop()
 	})
 }
 
@@ -484,7 +593,7 @@ func TestRun_TakesOverFromADeadProcess(t *testing.T) {
 		stop := f.run(1)
 		time.Sleep(10 * time.Second)
 		stop()
-		if took := woke.Sub(died); woke.IsZero() || took > 2600*time.Millisecond {
+		if took := woke.Sub(died); woke.IsZero() || took > 2*time.Second {
 			t.Errorf("another process took over after %v", took)
 		}
 	})

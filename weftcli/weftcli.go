@@ -76,6 +76,9 @@ type Engine = verbs.Engine
 // EngineConfig is what an engine is opened with.
 type EngineConfig = verbs.EngineConfig
 
+// EngineError is the error of an EngineOpener with what to do about it.
+type EngineError = verbs.EngineError
+
 // EngineOpener opens an engine.
 type EngineOpener = verbs.EngineOpener
 

@@ -3,6 +3,8 @@ package recording
 import (
 	"fmt"
 	"strings"
+
+	"github.com/weftrun/weft/state/agent"
 )
 
 // FileError is returned for a recording that cannot be read: it is damaged, or of a version that
@@ -32,7 +34,7 @@ type Difference struct {
 	Node string
 	// Number is the place of the recorded call among those of the node, from 1.
 	Number int
-	// Call is what is called, such as "model small" or "tool search".
+	// Call is what is called, such as "model small" or "request GET https://example.org".
 	Call string
 	// Field is what differs, such as "request.messages[1].content"; "" if the call is not recorded,
 	// or was not made. Got and Recorded are both values as JSON, around their first difference.
@@ -77,7 +79,7 @@ func (e *Difference) Code() string { return "recording_differs" }
 // LimitError is returned for a call that is too large to record, and for too many calls.
 type LimitError struct {
 	Node, Call string
-	What       string // request, answer, result, calls or file
+	What       string // request, error, calls, file, or what came back, such as answer or response
 	Size, Max  int    // bytes, or calls
 }
 
@@ -95,19 +97,26 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("recording: %sthe %s of the %s has %d bytes; the maximum is %d", at, e.What, e.Call, e.Size, e.Max)
 }
 
-// AskError is returned for a tool that asks a person by itself, which cannot be recorded.
-type AskError struct{ Node, Tool string }
+// AskError is returned for a call that asks a person by itself, which cannot be recorded.
+type AskError struct{ Node, Call string }
 
 func (e *AskError) Error() string {
-	return fmt.Sprintf("recording: node %s: the tool %s asks a person by itself, which cannot be recorded", e.Node, e.Tool)
+	at := ""
+	if e.Node != "" {
+		at = "node " + e.Node + ": "
+	}
+	return fmt.Sprintf("recording: %sthe %s asks a person by itself, which cannot be recorded", at, e.Call)
 }
 
-// Failure is a recorded error of a model or a tool.
+// Failure is a recorded error.
 type Failure struct {
 	Text  string
 	Again bool   // another attempt may succeed
 	code  string // "" is none
 	cause error  // a *model.Error, or nil
+
+	severity agent.Severity // for the turns of an agent; "" is that of the cause
+	user     string         // a message for the user; "" is none
 }
 
 func (e *Failure) Error() string { return e.Text }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/weftrun/weft/capabilities/model"
+	"github.com/weftrun/weft/state/agent"
 )
 
 // errorValue returns an error as it is recorded.
@@ -38,6 +40,22 @@ func errorValue(ctx context.Context, err error) *value {
 	return v
 }
 
+// classify adds the severity of an error for the turns of an agent, and the message for the user.
+func classify(v *value, err error) {
+	if v.get("cancelled") != nil {
+		return
+	}
+	severity := agent.SeverityOf(err)
+	var own *classified
+	if errors.As(err, &own) {
+		severity = own.severity
+		v.setText("user", own.user)
+	}
+	if severity != agent.Critical {
+		v.setText("severity", string(severity))
+	}
+}
+
 // cancelled reports whether the call ended with its context.
 func (c *call) cancelled() bool { return c.err.get("cancelled") != nil }
 
@@ -52,6 +70,8 @@ func (c *call) failure() (*Failure, error) {
 		Code      string
 		Final     bool
 		Cancelled bool
+		Severity  agent.Severity
+		User      string
 	}
 	if c.err.kind != object || c.err.get("text") == nil {
 		return nil, &FileError{Line: c.err.line, Reason: "error must be a mapping with a text"}
@@ -59,7 +79,10 @@ func (c *call) failure() (*Failure, error) {
 	if err := into(c.err, &e); err != nil {
 		return nil, err
 	}
-	f := &Failure{Text: e.Text, Again: !e.Final, code: e.Code}
+	if e.Severity != "" && !slices.Contains(agent.Severities(), e.Severity) {
+		return nil, &FileError{Line: c.err.line, Reason: fmt.Sprintf("the severity %q is not known", e.Severity)}
+	}
+	f := &Failure{Text: e.Text, Again: !e.Final, code: e.Code, severity: e.Severity, user: e.User}
 	if e.Kind != "" {
 		own := &model.Error{Kind: e.Kind, Model: e.Model, Message: e.Message, Status: e.Status}
 		f.cause, f.code = own, own.Code()
@@ -75,6 +98,9 @@ func (c *call) fails(ctx context.Context) error {
 	f, err := c.failure()
 	if err != nil {
 		return err
+	}
+	if f.severity != "" {
+		return agent.Failed(f.severity, f)
 	}
 	return f
 }

@@ -2,10 +2,12 @@ package recording
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -33,7 +35,7 @@ const heading = "# A recording of calls. Tests replay it; weft test --record wri
 type call struct {
 	node    string // see Difference
 	index   int    // among the Sends of the step; -1 is none
-	kind    string // kindModel, kindTool or kindTools
+	kind    string // one of kinds
 	name    string
 	request *value // nil of kindTools
 	outcome        // of the call
@@ -46,25 +48,42 @@ type call struct {
 
 // outcome is what a call returned.
 type outcome struct {
-	result *value // an answer of a model, the content of a result, or a list of tools; may be nil
+	result *value // named as results has it; may be nil
 	err    *value // nil if it has not failed
 }
 
 // The kinds of calls, as they are in the file.
 const (
-	kindModel = "model"
-	kindTool  = "tool"
-	kindTools = "tools"
+	kindModel      = "model"
+	kindTool       = "tool"
+	kindTools      = "tools"
+	kindHTTP       = "http"
+	kindExec       = "exec"
+	kindEmbedder   = "embedder"
+	kindCapability = "capability"
+	kindFunction   = "function"
 )
 
-// results are the names of results in the file, by kind.
-var results = map[string]string{kindModel: "answer", kindTool: "result", kindTools: "list"}
+// kinds are the kinds of calls.
+var kinds = []string{kindModel, kindTool, kindTools, kindHTTP, kindExec, kindEmbedder, kindCapability, kindFunction}
 
-func (c *call) String() string {
-	if c.kind == kindTools {
-		return "list of tools of " + c.name
+// results are the names of results in the file, by kind.
+var results = map[string]string{
+	kindModel: "answer", kindTool: "result", kindTools: "list", kindHTTP: "response", kindExec: "output", kindEmbedder: "vectors",
+	kindCapability: "written", kindFunction: "result",
+}
+
+// called are the kinds in errors, if they have other names there.
+var called = map[string]string{kindTools: "list of tools of", kindHTTP: "request", kindExec: "program"}
+
+func (c *call) String() string { return cmp.Or(called[c.kind], c.kind) + " " + c.name }
+
+// place returns the beginning of an error at the call.
+func (c *call) place() string {
+	if c.node == "" {
+		return ""
 	}
-	return c.kind + " " + c.name
+	return "node " + c.node + ": "
 }
 
 // value returns the call as it is in the file.
@@ -92,6 +111,8 @@ func (c *call) value() *value {
 	return v
 }
 
+var oneKind = strings.Join(kinds, ", ")
+
 // callOf reads what value returns.
 func callOf(v *value) (*call, error) {
 	bad := func(v *value, format string, args ...any) (*call, error) {
@@ -103,19 +124,22 @@ func callOf(v *value) (*call, error) {
 	c := &call{index: -1, line: v.line}
 	for i, key := range v.keys {
 		item := v.items[i]
-		switch key {
-		case "node", kindModel, kindTool, kindTools:
+		if slices.Contains(kinds, key) {
 			if item.kind != text {
 				return bad(item, "%s must be a text", key)
 			}
-			if key == "node" {
-				c.node = item.text
-				break
-			}
 			if c.kind != "" {
-				return bad(item, "a call has one of model, tool and tools")
+				return bad(item, "a call has one of %s", oneKind)
 			}
 			c.kind, c.name = key, item.text
+			continue
+		}
+		switch key {
+		case "node":
+			if item.kind != text {
+				return bad(item, "node must be a text")
+			}
+			c.node = item.text
 		case "index":
 			n, err := strconv.Atoi(item.text)
 			if err != nil || item.kind != literal || n < 0 {
@@ -131,15 +155,16 @@ func callOf(v *value) (*call, error) {
 			c.request = item
 		case "error":
 			c.err = item
-		case "answer", "result", "list":
-			c.result = item
 		default:
-			return bad(item, "%q is not known", key)
+			if !slices.Contains(slices.Collect(maps.Values(results)), key) {
+				return bad(item, "%q is not known", key)
+			}
+			c.result = item
 		}
 	}
 	switch {
 	case c.kind == "":
-		return bad(v, "a call has one of model, tool and tools")
+		return bad(v, "a call has one of %s", oneKind)
 	case c.request == nil && c.kind != kindTools:
 		return bad(v, "the request is missing")
 	case c.result == nil && c.err == nil, c.result != nil && v.get(results[c.kind]) == nil:
@@ -166,6 +191,19 @@ func (c *call) check() error {
 		_, err = c.output()
 	case kindTools:
 		_, err = c.infos()
+	case kindHTTP:
+		err = strict(c.result, new(HTTPResponse))
+	case kindExec:
+		err = strict(c.result, new(ExecOutput))
+	case kindCapability:
+		err = strict(c.result, new(written))
+	case kindEmbedder:
+		var v vectors
+		if err = strict(c.result, &v); err == nil {
+			if _, bad := v.embeddings(); bad != nil {
+				err = &FileError{Line: c.result.line, Reason: bad.Error()}
+			}
+		}
 	}
 	return err
 }

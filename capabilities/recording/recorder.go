@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/internal/redact"
 )
 
 // Options say what a [Recorder] does with calls. The zero Options replay the file.
@@ -34,10 +33,9 @@ type Options struct {
 
 // Recorder records or replays the calls of one run. It is safe for concurrent use.
 type Recorder struct {
-	path   string
-	o      Options
-	redact *redact.Redactor
-	shown  []string // what replaces secrets
+	path  string
+	o     Options
+	clean func(string) string // removes secrets
 
 	mu     sync.Mutex
 	old    []*call // of the file
@@ -55,6 +53,7 @@ type made struct {
 	order  int
 	done   bool
 	reused bool
+	line   int // of the reused call in the file; 0 if there is none
 }
 
 // found is a difference, with the place of the call in the run.
@@ -67,21 +66,7 @@ type found struct {
 // Open returns a Recorder for a file. Without [Options.Record] the file must exist. A damaged file
 // is a [*FileError].
 func Open(path string, o Options) (*Recorder, error) {
-	r := &Recorder{path: path, o: o, lists: map[string]*made{}}
-	var secrets []redact.Secret
-	for name, v := range o.Secrets {
-		if len(v) < minSecret {
-			continue
-		}
-		secrets = append(secrets, redact.Secret{Value: v, Shown: "[secret " + name + "]"})
-	}
-	slices.SortFunc(secrets, func(a, b redact.Secret) int {
-		return cmp.Or(cmp.Compare(len(b.Value), len(a.Value)), cmp.Compare(a.Shown, b.Shown))
-	})
-	r.redact = redact.New(secrets...)
-	for _, s := range secrets {
-		r.shown = append(r.shown, s.Shown)
-	}
+	r := &Recorder{path: path, o: o, clean: Redact(o.Secrets), lists: map[string]*made{}}
 	if !o.Record {
 		if _, err := os.Stat(path); err != nil {
 			return nil, err
@@ -97,35 +82,16 @@ func Open(path string, o Options) (*Recorder, error) {
 	}
 	for _, old := range r.old { // it may be older than a secret
 		old.name, old.request = r.clean(old.name), old.request.replaced(r.clean)
-		old.result, old.err = old.result.replaced(r.clean), old.err.replaced(r.clean)
+		old.outcome = r.cleaned(old.kind, old.outcome)
 	}
 	r.old = slices.DeleteFunc(r.old, func(old *call) bool { return old.check() != nil }) // it is made again
 	return r, nil
 }
 
-// clean returns s without secrets. What replaces one stays as it is, also where it has the value of
-// another.
-func (r *Recorder) clean(s string) string { return r.cleanBut(s, r.shown) }
-
-func (r *Recorder) cleanBut(s string, shown []string) string {
-	if len(shown) == 0 {
-		return r.redact.Replace(s)
-	}
-	parts := strings.Split(s, shown[0])
-	for i := range parts {
-		parts[i] = r.cleanBut(parts[i], shown[1:])
-	}
-	return strings.Join(parts, shown[0])
-}
-
-// minSecret is the length from which on a value is replaced. A shorter one, such as the x that a
-// server without keys gets, is in every text.
-const minSecret = 4
-
 type recorderKey struct{}
 
-// Context returns a context for the run. The models and tools of this package that are called with
-// it, or with one that is derived from it, are recorded or replayed.
+// Context returns a context for the run. Calls by this package with it, or with one that is derived
+// from it, are recorded or replayed.
 func (r *Recorder) Context(ctx context.Context) context.Context {
 	return context.WithValue(ctx, recorderKey{}, r)
 }
@@ -160,7 +126,7 @@ func (r *Recorder) begin(ctx context.Context, kind, name string, request *value)
 	if old := r.match(c, request); old != nil {
 		old.used = true
 		c.outcome = old.outcome
-		m.done, m.reused = true, true
+		m.done, m.reused, m.line = true, true, old.line
 		r.made = append(r.made, m)
 		return old, nil, nil
 	}
@@ -195,33 +161,42 @@ func (r *Recorder) match(c *call, request *value) (best *call) {
 	return best
 }
 
-// end ends a call that was made.
-func (r *Recorder) end(m *made, o outcome) {
+// end ends a call that was made. It reports whether the call can be recorded; m has the outcome
+// without secrets then.
+func (r *Recorder) end(m *made, o outcome) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed || m.done {
-		return
+		return false
 	}
 	m.done = true
 	for _, part := range []struct {
 		what string
-		v    **value
-	}{{"request", &m.request}, {results[m.kind], &o.result}, {"error", &o.err}} {
-		if *part.v == nil {
+		v    *value
+	}{{"request", m.request}, {results[m.kind], o.result}, {"error", o.err}} {
+		if part.v == nil {
 			continue
 		}
-		if size := len((*part.v).json(nil)); size > MaxValue {
+		if size := len(part.v.json(nil)); size > MaxValue {
 			r.fail(&LimitError{Node: m.node, Call: m.call.String(), What: part.what, Size: size, Max: MaxValue})
-			return
-		}
-		if part.what != "request" {
-			*part.v = (*part.v).replaced(r.clean)
+			return false
 		}
 	}
-	m.outcome = o
+	m.outcome = r.cleaned(m.kind, o)
 	if err := m.check(); err != nil {
 		r.fail(fmt.Errorf("recording: the %s cannot be recorded: %w", m.call, err))
+		return false
 	}
+	return true
+}
+
+// cleaned returns an outcome without secrets. Vectors have none: their digits must stay.
+func (r *Recorder) cleaned(kind string, o outcome) outcome {
+	if kind != kindEmbedder {
+		o.result = o.result.replaced(r.clean)
+	}
+	o.err = o.err.replaced(r.clean)
+	return o
 }
 
 // drop forgets a call.
@@ -305,6 +280,7 @@ func (r *Recorder) write(failed error) error {
 		return fmt.Errorf("recording %s: the run has failed, so it was not recorded: %w", r.path, failed)
 	}
 	slices.SortStableFunc(all, func(a, b *made) int { return cmp.Or(byPlace(a.places, b.places), cmp.Compare(a.order, b.order)) })
+	keepOrder(all)
 	last := 0
 	for _, m := range all {
 		if len(m.places) > 0 {
@@ -327,4 +303,19 @@ func (r *Recorder) write(failed error) error {
 		return err
 	}
 	return replace(r.path, data)
+}
+
+// keepOrder gives the calls of each place the order that they have in the file, if all of them are
+// there. They may be made at the same time.
+func keepOrder(all []*made) {
+	for from := 0; from < len(all); {
+		to := from + 1
+		for to < len(all) && byPlace(all[from].places, all[to].places) == 0 {
+			to++
+		}
+		if group := all[from:to]; !slices.ContainsFunc(group, func(m *made) bool { return m.line == 0 }) {
+			slices.SortStableFunc(group, func(a, b *made) int { return cmp.Compare(a.line, b.line) })
+		}
+		from = to
+	}
 }

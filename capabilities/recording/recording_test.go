@@ -255,7 +255,7 @@ func TestOpen_RejectsDamagedFiles(t *testing.T) {
 		"version: 1\nversion: 1":                 `:2: "version" is there twice`,
 		"version: 1\ncalls:\n  - a: [":           ":3: ",
 		"version: 1\ncalls:\n\t- a":              ":3: ",
-		head:                                     ":3: a call has one of model, tool and tools",
+		head:                                     ":3: a call has one of model, tool, tools, http, exec, embedder, capability, function",
 		head + "    model: m\n":                  ":3: the request is missing",
 		head + "    model: m\n    request: {}\n": ":3: the answer is missing",
 		head + "    model: m\n    request: {}\n    result: x\n":                     ":3: the answer is missing",
@@ -272,6 +272,10 @@ func TestOpen_RejectsDamagedFiles(t *testing.T) {
 		head + "    tool: m\n    request: 0x1F\n":                                   ":5: 0x1F is not a number",
 		head + "    tool: m\n    request: 2020-01-01\n":                             ":5: the type",
 		head + "    tools: m\n    list: [{name: a, timeout: soon}]\n":               ":5: ",
+		head + "    http: m\n    request: {}\n    response: {status: high}\n":       ":6: ",
+		head + "    http: m\n    request: {}\n    output: {json: 1}\n":              ":3: the response is missing",
+		head + "    exec: m\n    request: {}\n    output: {json: 1, more: 1}\n":     `:6: json: unknown field "more"`,
+		head + "    embedder: m\n    request: {}\n    vectors: {data: [AAA=]}\n":    ":6: vector 0 must be the base64",
 		"version: 1\ncalls: " + strings.Repeat("[", 300) + strings.Repeat("]", 300): "nested more than",
 	} {
 		path := filepath.Join(t.TempDir(), "calls.yaml")

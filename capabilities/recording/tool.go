@@ -38,7 +38,7 @@ func Tools(set *tool.Set) *tool.Set {
 		out, err := do(without(ctx))
 		if errors.Is(err, graph.ErrInterrupted) {
 			r.drop(m)
-			r.refuse(&AskError{m.node, info.Name})
+			r.refuse(&AskError{m.node, m.String()})
 			return out, err
 		}
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -37,6 +38,22 @@ func (s *Store) Claims(ctx context.Context, owner string) iter.Seq2[Claim, error
 			after = page[len(page)-1].Hash
 		}
 	}
+}
+
+// Claimed reports whether an owner claims a blob, and returns its claim.
+func (s *Store) Claimed(ctx context.Context, owner, hash string) (c Claim, ok bool, err error) {
+	if err := errors.Join(checkOwner(owner), checkHash(hash)); err != nil {
+		return c, false, err
+	}
+	before := hash[:len(hash)-1] // at most 16 hashes begin so
+	page, err := s.table.Claims(ctx, owner, before, 16)
+	if err != nil {
+		return c, false, fmt.Errorf("blob: claims of %.80q: %w", owner, err)
+	}
+	if i := slices.IndexFunc(page, func(c Claim) bool { return c.Hash == hash }); i >= 0 {
+		return page[i], true, nil
+	}
+	return c, false, nil
 }
 
 // Owners yields the owners that have claims.

@@ -246,6 +246,27 @@ func (s *Store) Stat(ctx context.Context, hash string) (Stat, error) {
 	return b, nil
 }
 
+// Length returns the length of the content of a blob, in bytes, or is an ErrNotFound. Of a store
+// with keys it reads the first chunk.
+func (s *Store) Length(ctx context.Context, hash string) (int64, error) {
+	b, err := s.Stat(ctx, hash)
+	if err != nil || s.keys == nil {
+		return b.Size, err
+	}
+	first, err := s.table.Read(ctx, hash, 0)
+	if err != nil {
+		return 0, place(hash, err)
+	}
+	if s.keys.plain && !isSealed(first) {
+		return b.Size, nil
+	}
+	o, err := s.keys.opener(first)
+	if err != nil {
+		return 0, place(hash, err)
+	}
+	return b.Size - int64(len(o.head)) - int64(b.Chunks*o.aead.Overhead()), nil
+}
+
 // reader reads a blob chunk by chunk.
 type reader struct {
 	ctx    context.Context // that of Open, as for an http.Response

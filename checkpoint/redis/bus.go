@@ -130,16 +130,18 @@ func (f *follower) run(ctx context.Context) error {
 	var p *pump
 	defer func() { f.bus.leave(p) }()
 	for woken := false; ; {
-		news, err := p.listen() // before reading, so that nothing comes between
+		news, last, err := p.listen() // before reading, so that nothing comes between
 		if err != nil {
 			return err
 		}
-		events, err := f.page(ctx)
-		if err == nil {
-			err = f.pass(events)
-		}
-		if err != nil {
-			return err
+		var events []topic.Event
+		if p == nil || woken || last != f.at {
+			if events, err = f.page(ctx); err == nil {
+				err = f.pass(events)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		switch {
 		case len(events) > 0:

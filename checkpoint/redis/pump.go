@@ -106,12 +106,12 @@ func (p *pump) ask() (uint64, error) {
 	}
 	ctx, key := p.bus.store.briefs.New(context.Background(), busBlock+p.bus.store.share()), p.bus.key(p.name)
 	defer ctx.End()
-	p.mu.Lock()
-	at := p.last
-	p.mu.Unlock()
-	_, err := p.bus.store.client.XRead(ctx, &redis.XReadArgs{Streams: []string{key, id(at)}, Count: 1, Block: busBlock}).Result()
+	found, err := p.bus.store.client.XRead(ctx, &redis.XReadArgs{Streams: []string{key, id(p.newest())}, Count: 1, Block: busBlock}).Result()
 	if err != nil && err != redis.Nil {
 		return 0, err
+	}
+	if last := p.newest(); len(found) == 1 && len(found[0].Messages) == 1 && found[0].Messages[0].ID == id(last) {
+		return last, nil // this process has published it meanwhile
 	}
 	return p.bus.Last(context.Background(), p.name)
 }
@@ -125,12 +125,15 @@ func (b *bus) pause() time.Duration {
 
 // published wakes the followers for an event of this process.
 func (p *pump) published(position uint64) {
-	p.mu.Lock()
-	newer := position > p.last
-	p.mu.Unlock()
-	if newer {
+	if position > p.newest() {
 		p.notify(position, nil)
 	}
+}
+
+func (p *pump) newest() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last
 }
 
 // notify sets the newest position, or the error, and wakes all followers that wait.
@@ -145,12 +148,13 @@ func (p *pump) notify(last uint64, err error) {
 	p.news = make(chan struct{})
 }
 
-// listen returns a channel that is closed when the topic has a new event. A nil pump has none.
-func (p *pump) listen() (news <-chan struct{}, err error) {
+// listen returns a channel that is closed when the topic has a new event, and the position of the
+// newest one. A nil pump has none.
+func (p *pump) listen() (news <-chan struct{}, last uint64, err error) {
 	if p == nil {
-		return nil, nil
+		return nil, 0, nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.news, p.err
+	return p.news, p.last, p.err
 }

@@ -30,12 +30,13 @@ func load(t *testing.T, path string, env map[string]string) *workflow.Workflow {
 
 func TestFile_PassesWithoutAKey(t *testing.T) {
 	report, err := load(t, "shop.yaml", nil).RunTests(t.Context(), workflow.TestOptions{})
-	if err != nil || !report.Passed() || report.Tests[0].Recording.Replayed != 4 {
+	if err != nil || !report.Passed() || report.Tests[0].Recording.Replayed != 5 {
 		t.Errorf("%+v, %v", report.Tests, err)
 	}
 }
 
-// A server in the place of the provider's gives the committed recording, byte for byte.
+// Servers in the place of the provider's and of the shop's give the committed recording, byte for
+// byte.
 func TestRecording_IsThatOfTheServer(t *testing.T) {
 	delta := func(delta string) string {
 		return fmt.Sprintf(`{"id":"c1","object":"chat.completion.chunk","created":1,"model":"gpt-5-mini","choices":[{"index":0,"delta":%s,"finish_reason":null}]}`, delta)
@@ -54,28 +55,51 @@ func TestRecording_IsThatOfTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closed()
+	shop := recordedhttp.NewServer(recordedhttp.JSON(`{"fee": 4.90}`))
+	address, closed, err := shop.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closed()
 	dir := t.TempDir()
-	if *update {
-		dir = "."
-	} else if err := os.CopyFS(dir, os.DirFS(".")); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(".")); err != nil {
 		t.Fatal(err)
 	}
-	const key = "sk-a-key-that-is-not-recorded"
-	w := load(t, filepath.Join(dir, "shop.yaml"), map[string]string{"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key})
-	file := w.Recording("answers by the handbook")
-	want, err := os.ReadFile(file)
-	if err != nil && !*update {
+	const own = "http://localhost:8089" // the address in the file
+	path := filepath.Join(dir, "shop.yaml")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, []byte(strings.ReplaceAll(string(text), own, address)), 0o600)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
+	const key, shopKey = "sk-a-key-that-is-not-recorded", "another-key-that-is-not-recorded"
+	w := load(t, path, map[string]string{"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key, "SHOP_KEY": shopKey})
 	report, err := w.RunTests(t.Context(), workflow.TestOptions{Record: true, Fresh: true})
-	if err != nil || !report.Passed() || report.Tests[0].Recording.Made != 4 {
+	if err != nil || !report.Passed() || report.Tests[0].Recording.Made != 5 {
 		t.Fatalf("%+v, %v", report.Tests, err)
 	}
-	got, err := os.ReadFile(file)
-	if err != nil || !*update && string(got) != string(want) {
+	data, err := os.ReadFile(w.Recording("answers by the handbook"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.ReplaceAll(string(data), address, own)
+	const file = "testdata/recordings/shop/answers-by-the-handbook.yaml"
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(file); err != nil || got != string(want) {
 		t.Errorf("the recording is\n%s\nwant\n%s%v", got, want, err)
 	}
-	if strings.Contains(string(got), key) || s.Headers()[0].Get("Authorization") != "Bearer "+key {
-		t.Error("the server must get the key, and the recording must not have it")
+	for _, server := range []struct {
+		*recordedhttp.Server
+		key string
+	}{{s, key}, {shop, shopKey}} {
+		if strings.Contains(got, server.key) || server.Headers()[0].Get("Authorization") != "Bearer "+server.key {
+			t.Error("a server must get its key, and the recording must not have it")
+		}
 	}
 }

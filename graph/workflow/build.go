@@ -31,7 +31,7 @@ type making struct {
 	taping
 }
 
-// taping is how a test calls models and tools.
+// taping is how a test makes calls outside of the process.
 type taping struct {
 	recorded bool // they are recorded or replayed
 	records  bool // they are recorded

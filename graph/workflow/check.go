@@ -53,6 +53,9 @@ func (c *checker) check() {
 	c.checkPauses("interrupt.before", c.plan.before)
 	c.checkPauses("interrupt.after", c.plan.after)
 	c.checkShape()
+	for _, s := range c.plan.schedules {
+		c.checkSchedule(s)
+	}
 	for _, t := range c.plan.tests {
 		c.checkTest(t)
 	}

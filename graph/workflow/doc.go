@@ -17,7 +17,7 @@
 //
 //	types:
 //	  Source: {url: string, title: string, text: {type: string, default: ""}}
-//	# types: bool int number string any list<T> map<T> object{a: T, b?: T}
+//	# types: bool int number string any blob list<T> map<T> object{a: T, b?: T}
 //	state:
 //	  topic:   {type: string, required: true}
 //	  sources: {type: list<Source>, reducer: append}

@@ -347,7 +347,7 @@ func (e Env) Lookup(name string) (value string, ok bool) {
 	if e.vault == nil {
 		return "", false
 	}
-	value, _ = e.vault.lookup(name)
+	value, _ = e.vault.key(name)
 	return value, value != ""
 }
 

@@ -196,7 +196,7 @@ func (s *source) countMembers(n *yaml.Node, t record.Type) bool {
 }
 
 var (
-	typeWords = []string{"any", "bool", "int", "number", "string", "list", "map", "object", messagesName, contextName}
+	typeWords = []string{"any", "blob", "bool", "int", "number", "string", "list", "map", "object", messagesName, contextName}
 	words     = regexp.MustCompile(`(?:go:)?[A-Za-z_][A-Za-z0-9_]*`)
 )
 

@@ -19,7 +19,7 @@ var (
 func (s *source) file(root *yaml.Node, kinds kindNames) *plan {
 	p := &plan{at: root}
 	o, ok := s.record(root, "the workflow", slices.Concat([]string{"version", "name", "description", "types", "state",
-		"input", "output", "config", "env", "secrets"}, s.opts.sectionNames(), []string{"defaults", "limits", "run_retry", "interrupt",
+		"input", "output", "config", "env", "secrets"}, s.opts.sectionNames(), []string{"defaults", "limits", "run_retry", "schedules", "interrupt",
 		"start", "nodes", "edges", "tests"})...)
 	if !ok {
 		return p
@@ -48,6 +48,9 @@ func (s *source) file(root *yaml.Node, kinds kindNames) *plan {
 	}
 	if n := o.get("run_retry"); n != nil {
 		p.runRetry = s.retry(n, "run_retry")
+	}
+	if n := o.get("schedules"); n != nil {
+		p.schedules = s.schedules(n)
 	}
 	if n := o.get("config"); n != nil {
 		p.config = s.settings(n, p.types)

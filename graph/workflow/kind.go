@@ -63,10 +63,15 @@ type Asker interface {
 }
 
 // Recordable is a Runner of a kind that is Outside, of which a test of a file can record what it
-// does there: calls of models and tools of package recording. Its parameters are those that a
-// Checker has.
+// does there: calls that package recording makes. Its parameters are those that a Checker has.
 type Recordable interface {
 	Recordable() bool
+}
+
+// EnvReader is a Runner that hands variables of the environment to what it calls. A recording has
+// their names in place of their values. Its parameters are those that a Checker has.
+type EnvReader interface {
+	EnvNames() []string
 }
 
 // Env is what a node may touch of the machine.

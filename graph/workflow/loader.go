@@ -70,6 +70,9 @@ func (l *loader) parse(rel, name string, text []byte) *Workflow {
 	defer func() { l.open = l.open[:len(l.open)-1] }()
 	before := len(l.found)
 	c := checker{source: src, plan: src.file(root, l.opts.names()), load: l, rel: rel}
+	if c.plan.name == "" {
+		c.plan.name = strings.TrimSuffix(path.Base(rel), path.Ext(rel))
+	}
 	src.vault = &vault{src: src, lookup: l.opts.lookup(), secrets: c.plan.secrets, nonce: l.nonce}
 	ents := c.bindEntries()
 	wellFormed := len(l.found) == before
@@ -79,10 +82,6 @@ func (l *loader) parse(rel, name string, text []byte) *Workflow {
 		plan: c.plan, src: src, shape: c.shape, env: l.env, vault: src.vault, timed: c.timed, opts: *src.opts, named: l.named, ents: ents,
 	}
 	w.env.vault = w.vault
-	if w.Name == "" {
-		w.Name = strings.TrimSuffix(path.Base(rel), path.Ext(rel))
-		c.plan.name = w.Name
-	}
 	for _, n := range c.plan.nodes {
 		if sub, ok := n.work.(*subWork); ok && sub.child != nil {
 			w.subs = append(w.subs, sub.child)

@@ -2,9 +2,13 @@ package workflow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/blob"
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/record"
 )
 
@@ -94,3 +98,21 @@ var (
 	_ work  = (*mockWork)(nil)
 	_ error = (*mockError)(nil)
 )
+
+// testConfig returns the config of a test, in memory.
+func testConfig() (graph.Config, error) {
+	store, err := checkpoint.WithBlobs(new(checkpoint.Memory), mockedBlobs{blob.Over(new(blob.Map))}, checkpoint.BlobOptions{Above: -1})
+	return graph.Config{Store: store, Cache: new(graph.MemoryCache)}, err
+}
+
+// mockedBlobs are blobs in memory. A mock may name one that is not stored. Reading that is an
+// error.
+type mockedBlobs struct{ *blob.Store }
+
+func (b mockedBlobs) Claim(ctx context.Context, owner string, hashes []string) error {
+	err := b.Store.Claim(ctx, owner, hashes)
+	if missing := (*blob.MissingError)(nil); errors.As(err, &missing) {
+		return nil
+	}
+	return err
+}

@@ -102,6 +102,15 @@ var escalationSection = section{"escalation", "who is asked when no answer has c
 	{"to", "who is asked from then on", textValue},
 }, []string{"after", "to"}}
 
+var scheduleSection = section{"schedule", "when runs begin, each on a thread of its own: `at` or `cron`", []key{
+	{"cron", "minute, hour, day, month and weekday, such as \"0 8 * * 1-5\"", textValue},
+	{"zone", "the time zone of cron, such as Europe/Berlin; by default UTC", textValue},
+	{"at", "the time of the only run, such as \"2026-05-04T06:00:00Z\"", textValue},
+	{"until", "when the last run may begin", textValue},
+	{"input", "the input of each run: values by name", freeKeys},
+	{"config", "the settings of each run: values by name", freeKeys},
+}, nil}
+
 var testSection = section{"test", "a test of the file", []key{
 	{"name", "the name of the test", textValue},
 	{"description", "the purpose of the test", textValue},

@@ -43,6 +43,9 @@ func (t *template) takes(want reflect.Type, what string) {
 		if !secret {
 			t.refuseSecrets(what)
 		}
+		if isObject(want) && !mayBe(t.kind(), want) {
+			t.src.fail(t.at, "WF503", "%s: want %s, got %s", what, goWords(want), t.kind())
+		}
 	case !custom && want.Kind() == reflect.Struct && t.keys != nil:
 		t.takesStruct(want, what)
 	case !custom && want.Kind() == reflect.Map && t.keys != nil,
@@ -61,6 +64,12 @@ func (t *template) takes(want reflect.Type, what string) {
 	case !mayBe(t.kind(), want):
 		t.src.fail(t.at, "WF503", "%s: want %s, got %s", what, goWords(want), t.kind())
 	}
+}
+
+// isObject reports whether a type of parameters describes itself as an object.
+func isObject(t reflect.Type) bool {
+	d, ok := reflect.Zero(t).Interface().(Described)
+	return ok && t.Kind() == reflect.Struct && d.ParamSchema()["type"] == "object"
 }
 
 func (t *template) inside(what string, i int) string {

@@ -30,6 +30,7 @@ type plan struct {
 	secrets       []variable
 	start         []ref
 	nodes         []*node
+	schedules     []*schedule
 	tests         []*test
 }
 

@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/capabilities/recording"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/state/record"
 )
@@ -18,9 +17,9 @@ import (
 type TestOptions struct {
 	// Match chooses tests by their name; nil means all.
 	Match func(name string) bool
-	// Record runs the tests with the real models and tools, and writes their calls to a file for
-	// each test: see [Workflow.Recording]. A call that is in the file already is not made again,
-	// unless Fresh is set. Files of tests that are gone are removed if Match is nil.
+	// Record runs the tests with what they call outside of the process, and writes the calls to a
+	// file for each test: see [Workflow.Recording]. A call that is in the file already is not made
+	// again, unless Fresh is set. Files of tests that are gone are removed if Match is nil.
 	Record, Fresh bool
 	// Timeout limits each test while it records; 0 is no limit.
 	Timeout time.Duration
@@ -45,12 +44,13 @@ type TestResult struct {
 	Col  int    `json:"col"`
 	// Failures are the expectations that were not met, each with its place in the file. It is empty
 	// if the test has passed.
-	Failures []Problem     `json:"failures,omitempty"`
-	Status   graph.Status  `json:"status"`
-	Path     [][]string    `json:"path"`   // the nodes that ran: a list for each step, sorted by name
-	Output   Values        `json:"output"` // the outputs of the file, from the last state of the run
-	Err      error         `json:"-"`      // why the run failed
-	Elapsed  time.Duration `json:"elapsed"`
+	Failures []Problem    `json:"failures,omitempty"`
+	Status   graph.Status `json:"status"`
+	Path     [][]string   `json:"path"` // the nodes that ran: a list for each step, sorted by name
+	// Output has the outputs of the file, from the last state of the run, without secrets.
+	Output  Values        `json:"output"`
+	Err     error         `json:"-"` // why the run failed
+	Elapsed time.Duration `json:"elapsed"`
 	// Recording is what the test did with its recording; nil for a test without one.
 	Recording *TestRecording `json:"recording,omitempty"`
 }
@@ -82,10 +82,11 @@ type EdgeCoverage struct {
 	Taken int    `json:"taken"`
 }
 
-// RunTests runs the tests of the file, each with a store of its own in memory. Nodes that
-// reach outside of the process must be mocked, or their calls of models and tools recorded; waits
-// and the pauses before retries take no time, and the environment is that of the test. The error is
-// that of ctx, of a graph that does not compile, or of a recording that cannot be removed.
+// RunTests runs the tests of the file, each with a store of its own in memory. Nodes that reach
+// outside of the process must be mocked or recorded; waits and the pauses before retries take no
+// time, and the environment is that of the test. While a test records, a secret that it does not
+// set is that of the program. The error is that of ctx, of a graph that does not compile, or of a
+// recording that cannot be removed.
 func (w *Workflow) RunTests(ctx context.Context, o TestOptions) (TestReport, error) {
 	report := TestReport{Tests: []TestResult{}}
 	all := newTrace()
@@ -124,32 +125,37 @@ type testRun struct {
 	last graph.Result[record.Record]
 	out  *source // collects the failures
 	seen *trace
+
+	redact func(string) string // removes secrets
 }
 
 func (w *Workflow) runTest(ctx context.Context, t *test, seen *trace, o TestOptions) (TestResult, error) {
 	own := *w
-	lookup := t.lookup()
+	lookup, secrets := t.lookup(), w.testSecrets(t)
 	own.vault = w.vault.with(lookup)
-	r := &testRun{Workflow: &own, t: t, seen: seen, out: new(*w.src)}
+	r := &testRun{Workflow: &own, t: t, seen: seen, out: new(*w.src), redact: recording.Redact(secrets)}
 	r.out.problems = new(problems)
 	r.res = TestResult{Name: t.name, File: w.src.path, Line: t.at.Line, Col: t.at.Column, Path: [][]string{}}
 	mocks := map[string]*mock{}
 	for _, m := range t.mocks {
 		mocks[m.name] = m
 	}
-	tape, err := w.openRecording(t, o)
+	tape, err := w.openRecording(t, o, secrets)
 	if err != nil {
 		r.out.fail(t.at, "WF905", "%v", err)
 		r.res.Status = graph.Failed
 		r.end(err)
 		return r.res, nil
 	}
-	cfg := graph.Config{Store: new(checkpoint.Memory), Cache: new(graph.MemoryCache)}
-	if r.Graph, err = own.compile(cfg, making{graphs: children{}, test: true, mocks: mocks, seen: seen, taping: taping{tape != nil, o.Record}}); err != nil {
+	cfg, err := testConfig()
+	if err == nil {
+		r.Graph, err = own.compile(cfg, making{graphs: children{}, test: true, mocks: mocks, seen: seen, taping: taping{tape != nil, o.Record}})
+	}
+	if err != nil {
 		return r.res, err
 	}
 	began := time.Now()
-	running := tape.context(context.WithValue(ctx, lookupKey{}, lookup))
+	running := tape.context(context.WithValue(ctx, testEnvKey{}, testEnv{lookup, o.Record}))
 	if o.Record && o.Timeout > 0 {
 		var cancel context.CancelFunc
 		running, cancel = context.WithTimeout(running, o.Timeout)
@@ -167,15 +173,28 @@ func (w *Workflow) runTest(ctx context.Context, t *test, seen *trace, o TestOpti
 	return r.res, nil
 }
 
-// end stores the collected failures, and the error of the run, in the result.
+// end stores the collected failures, and the error of the run, in the result. They and the output
+// have no secrets then.
 func (r *testRun) end(err error) {
-	r.res.Err = err
+	r.res.Err = cleanError(err, r.redact)
+	for i := range r.res.Output {
+		r.res.Output[i].Value = clean(r.res.Output[i].Value, r.redact)
+	}
 	if e, ok := r.out.err().(*Error); ok {
 		r.res.Failures = e.Problems
+		for i := range e.Problems {
+			e.Problems[i].Msg = r.redact(e.Problems[i].Msg)
+		}
 	}
 }
 
-type lookupKey struct{}
+// testEnv is the environment of a test, in the context of its run.
+type testEnv struct {
+	lookup  func(string) (string, bool)
+	records bool
+}
+
+type testEnvKey struct{}
 
 // lookup returns the environment of a test: only the variables that the test sets.
 func (t *test) lookup() func(string) (string, bool) {
@@ -234,7 +253,7 @@ func (r *testRun) answer(left *[]answer) (given graph.Answers, ok bool) {
 			ok = true // a static interrupt
 			continue
 		}
-		name, _, _ := strings.Cut(in.Node, ".")
+		name := r.asker(in)
 		at := slices.IndexFunc(*left, func(a answer) bool { return a.name == name })
 		if at < 0 {
 			continue
@@ -291,85 +310,4 @@ func (r *testRun) ended(ev graph.Event) {
 		r.last.State = *rec
 		r.res.Output = r.Output(rec)
 	}
-}
-
-// judge compares what happened with what was expected.
-func (r *testRun) judge() {
-	e := r.t.expect
-	if r.res.Status != e.status {
-		why := ""
-		switch {
-		case r.res.Err != nil:
-			why = ": " + r.res.Err.Error()
-		case r.res.Status == graph.Interrupted:
-			why = ", with open questions of " + strings.Join(asking(r.last.Interrupts), ", ")
-		}
-		r.out.fail(e.at, "WF901", "the run is %s, want %s%s", r.res.Status, e.status, strings.ReplaceAll(why, "\n", "; "))
-	}
-	if e.path != nil && !reflect.DeepEqual(e.path, r.res.Path) {
-		r.out.fail(e.pathAt, "WF902", "the path is %s, want %s", flow(r.res.Path), flow(e.path))
-	}
-	r.judgeError()
-	if e.asksAt != nil {
-		want := []string{}
-		for _, a := range e.asks {
-			want = append(want, a.name)
-		}
-		slices.Sort(want)
-		if got := asking(r.last.Interrupts); !slices.Equal(got, want) {
-			r.out.fail(e.asksAt, "WF901", "the nodes with open questions are [%s], want [%s]", strings.Join(got, ", "), strings.Join(want, ", "))
-		}
-	}
-	fields := r.last.State.Map()
-	for _, m := range append(slices.Clip(e.output), e.state...) {
-		r.judgeField(m, fields[m.key.Value])
-	}
-}
-
-func (r *testRun) judgeError() {
-	e := r.t.expect
-	if e.errAt == nil || r.res.Err == nil {
-		return
-	}
-	if !strings.Contains(r.res.Err.Error(), e.err) {
-		r.out.fail(e.errAt, "WF901", "the error is %q, want one that contains %q", r.res.Err.Error(), e.err)
-	}
-	if code := (&graph.NodeError{Err: r.res.Err}).Code(); e.code != "" && code != e.code {
-		r.out.fail(e.errAt, "WF901", "the error has the code %q, want %q: %v", code, e.code, r.res.Err)
-	}
-}
-
-func (r *testRun) judgeField(m member, got any) {
-	want := r.src.plainOf(m.value)
-	if f := r.plan.field(m.key.Value); f != nil && want != nil {
-		want, _ = f.Type.Convert(want)
-	}
-	a, _ := record.Type{}.Encode(got)
-	b, _ := record.Type{}.Encode(want)
-	if string(a) != string(b) {
-		r.out.fail(m.value, "WF903", "%s is %s, want %s", m.key.Value, a, b)
-	}
-}
-
-// asking returns the nodes whose questions are open, each once.
-func asking(open []graph.Interrupt) []string {
-	names := []string{}
-	for _, in := range open {
-		name, _, _ := strings.Cut(in.Node, ".")
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// flow formats a path in the syntax of a workflow file.
-func flow(path [][]string) string {
-	parts := make([]string, len(path))
-	for i, step := range path {
-		parts[i] = strings.Join(step, ", ")
-		if len(step) > 1 {
-			parts[i] = "[" + parts[i] + "]"
-		}
-	}
-	return "[" + strings.Join(parts, ", ") + "]"
 }

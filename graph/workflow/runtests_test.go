@@ -267,3 +267,23 @@ tests:
 		}
 	}
 }
+
+func TestRunTests_MockNamesABlob(t *testing.T) {
+	hash := strings.Repeat("a", 64)
+	report := runTests(t, `version: 1
+state: {picture: blob, size: int}
+nodes:
+  load:
+    http: {url: "https://example.org"}
+    output: {picture: "${{ result.json }}"}
+    next: measure
+  measure: {set: {size: "${{ state.picture.size }}"}, next: END}
+tests:
+  - name: loads
+    mock: {load: {result: {json: {$blob: `+hash+`, size: 3}}}}
+    expect: {state: {size: 3, picture: {$blob: `+hash+`, size: 3}}}
+`)
+	if !report.Passed() {
+		t.Errorf("got %+v", report.Tests)
+	}
+}

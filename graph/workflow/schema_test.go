@@ -96,6 +96,7 @@ func TestSchema_AcceptsValidFiles(t *testing.T) {
 	}) (string, error) {
 		return "", nil
 	})
+	o.Kinds["go:read"] = workflow.Go(func(context.Context, struct{}) (int, error) { return 0, nil })
 	own := resolvedOf(t, o)
 	files, _ := filepath.Glob("../../examples/*/*.yaml")
 	if len(files) == 0 {
@@ -202,6 +203,7 @@ var places = map[string]string{
 	"form":       "version: 1\nnodes: {a: {ask: {title: t, form: {x: {zzz: 1, type: int}}}, next: END}}\n",
 	"expires":    "version: 1\nnodes: {a: {ask: {title: t, expires: {zzz: 1, after: 1s}}, next: END}}\n",
 	"escalation": "version: 1\nnodes: {a: {ask: {title: t, escalate: [{zzz: 1, after: 1s, to: x}]}, next: END}}\n",
+	"schedule":   "version: 1\nschedules: {s: {zzz: 1, at: \"2026-05-04T06:00:00Z\"}}\nnodes: {a: {set: {}, next: END}}\n",
 	"test":       "version: 1\nnodes: {a: {set: {}, next: END}}\ntests: [{zzz: 1, name: t}]\n",
 	"mock":       "version: 1\nnodes: {a: {wait: {for: 1s}, next: END}}\ntests: [{name: t, mock: {a: {zzz: 1}}}]\n",
 	"failure":    "version: 1\nnodes: {a: {wait: {for: 1s}, next: END}}\ntests: [{name: t, mock: {a: {error: {zzz: 1}}}}]\n",

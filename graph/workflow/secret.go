@@ -94,7 +94,8 @@ type vault struct {
 	secrets []variable
 	hidden  []variable // of the environment, by envPrefix and their name, which entries read
 	nonce   string
-	shared  bool // the file is that of Options.Config
+	shared  bool                        // the file is that of Options.Config
+	keys    func(string) (string, bool) // lookup of secrets and variables of nodes; nil is lookup
 }
 
 // newNonce returns the digits of the placeholders of all files that are loaded together.
@@ -104,20 +105,38 @@ func newNonce() string {
 	return hex.EncodeToString(nonce)
 }
 
-// in returns v for a run: in a test of a file the environment is that of the test.
+// in returns v for a run: in a test of a file the environment is that of the test. While a test
+// records, nodes also get the secrets and variables of v that the test does not set.
 func (v *vault) in(ctx context.Context) *vault {
-	lookup, ok := ctx.Value(lookupKey{}).(func(string) (string, bool))
+	e, ok := ctx.Value(testEnvKey{}).(testEnv)
 	if !ok {
 		return v
 	}
-	return v.with(lookup)
+	own := v.with(e.lookup)
+	if e.records {
+		own.keys = func(name string) (string, bool) {
+			if value, ok := e.lookup(name); ok {
+				return value, true
+			}
+			return v.lookup(name)
+		}
+	}
+	return own
 }
 
 // with returns v for another environment.
 func (v *vault) with(lookup func(string) (string, bool)) *vault {
 	own := *v
-	own.lookup = lookup
+	own.lookup, own.keys = lookup, nil
 	return &own
+}
+
+// key returns a variable of the environment, for a secret or a node.
+func (v *vault) key(name string) (string, bool) {
+	if v.keys != nil {
+		return v.keys(name)
+	}
+	return v.lookup(name)
 }
 
 func (v *vault) hold(name string) string { return "\x00secret:" + name + ":" + v.nonce + "\x00" }
@@ -141,7 +160,7 @@ func (v *vault) holdVariable(from string) string {
 // value returns the value of a secret.
 func (v *vault) value(name string) (string, error) {
 	if from, ok := strings.CutPrefix(name, envPrefix); ok {
-		if value, _ := v.lookup(from); value != "" {
+		if value, _ := v.key(from); value != "" {
 			return value, nil
 		}
 		return "", fmt.Errorf("the environment variable %s is not set", from)
@@ -150,7 +169,7 @@ func (v *vault) value(name string) (string, error) {
 		if s.name != name {
 			continue
 		}
-		if value, ok := v.lookup(s.from); ok && value != "" {
+		if value, ok := v.key(s.from); ok && value != "" {
 			return value, nil
 		}
 		return "", fmt.Errorf("the secret %s is missing: the environment variable %s is not set", name, s.from)

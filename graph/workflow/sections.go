@@ -38,7 +38,7 @@ func (o Options) sections() []section {
 		sharedSection, settingSection, envSection, interruptSection, defaultsSection, edgeSection,
 		o.nodeSection(), forEachSection, retrySection, waySection, elseSection,
 		onFailureSection, cacheSection, askSection, formSection, expiresSection, escalationSection,
-		testSection, mockSection, mockErrorSection, expectSection,
+		scheduleSection, testSection, mockSection, mockErrorSection, expectSection,
 	}, o.entrySections()...)
 }
 
@@ -114,6 +114,7 @@ var rootSection = section{"", "", []key{
 	{"secrets", "the secrets by name, each with its environment variable: ${env:NAME}", mapTo(identifier.String(), schema{"type": "string", "pattern": secretFrom.String(), "$comment": "text"})},
 	{"limits", "the bounds of a run", refTo("limits")},
 	{"run_retry", "how often, and when, a failed run is tried again by `weft wake`, a server or a worker", refTo("retry")},
+	{"schedules", "when `weft wake`, a server or a worker begins runs, by name", mapTo(nodeName.String(), refTo("schedule"))},
 	{"defaults", "the defaults of nodes", refTo("defaults")},
 	{"interrupt", "the nodes before or after which a run pauses", refTo("interrupt")},
 	{"start", "the first node of a run, or several concurrent ones; by default the first node of the file", someNames},

@@ -126,7 +126,7 @@ func (b *builder) addEach(n *node) error {
 		own.Timeout = w.timeout(own.Timeout)
 		n = &own
 	}
-	policy := n.Policy
+	policy := b.policy(n)
 	policy.Parallel = n.each.parallel
 	ways := b.split(n, n.name+each)
 	limit := n.each.max
@@ -220,6 +220,14 @@ func kindOf(v any) string {
 	return "a number"
 }
 
+// policy returns the policy of a node. Before the other graphs are there, another node is in their
+// place, and cannot be a child.
+func (b *builder) policy(n *node) graph.Policy {
+	p := n.Policy
+	p.Child = p.Child && b.graphs != nil
+	return p
+}
+
 // addInner adds another graph as a node.
 func (b *builder) addInner(n *node) error {
 	w := n.work.(inner)
@@ -230,7 +238,7 @@ func (b *builder) addInner(n *node) error {
 			return err
 		}
 	}
-	policy := n.Policy
+	policy := b.policy(n)
 	policy.Timeout = w.timeout(policy.Timeout)
 	child = b.cached(n, child)
 	if n.cond == nil {

@@ -141,6 +141,8 @@ func (t *template) kind() exprs.Kind {
 		return exprs.IntKind
 	case float64:
 		return exprs.NumberKind
+	case string:
+		return exprs.StringKind
 	}
 	return exprs.NilKind
 }

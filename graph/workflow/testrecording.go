@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,16 +58,11 @@ func slugOf(name string) string {
 }
 
 // openRecording returns the recorder of a test; nil if it has no recording.
-func (w *Workflow) openRecording(t *test, o TestOptions) (*tape, error) {
+func (w *Workflow) openRecording(t *test, o TestOptions, secrets map[string]string) (*tape, error) {
 	path := w.Recording(t.name)
 	if _, err := os.Stat(path); !o.Record && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	secrets := map[string]string{}
-	// Nodes get the values of the test, entries those of the workflow. The former come first: their
-	// names must not depend on what else is set.
-	w.secretValues(secrets, func(v *vault) *vault { return v.with(t.lookup()) })
-	w.secretValues(secrets, func(v *vault) *vault { return v })
 	r, err := recording.Open(path, recording.Options{
 		Record: o.Record, Fresh: o.Fresh, Failed: t.expect.status == graph.Failed, Test: t.name, Secrets: secrets,
 	})
@@ -76,18 +72,78 @@ func (w *Workflow) openRecording(t *test, o TestOptions) (*tape, error) {
 	return &tape{r, path}, nil
 }
 
+// testSecrets returns the values that neither a recording nor a report of a test must have, by
+// their names.
+func (w *Workflow) testSecrets(t *test) map[string]string {
+	secrets := map[string]string{}
+	// Nodes get the values of the test, entries those of the workflow. The former come first: their
+	// names must not depend on what else is set.
+	w.secretValues(secrets, func(v *vault) *vault { return v.with(t.lookup()) })
+	w.secretValues(secrets, func(v *vault) *vault { return v })
+	w.handedOver(func(name string) {
+		_, own := t.env[name] // the file has it
+		value, _ := w.vault.lookup(name)
+		if !own && value != "" && !slices.Contains(slices.Collect(maps.Values(secrets)), value) {
+			addSecret(secrets, name, value)
+		}
+	})
+	return secrets
+}
+
+// Redactor returns a function that replaces the values of the file's secrets in a text, as in the
+// results of a test. It is for reports: redact a text before it is shortened.
+func (w *Workflow) Redactor() func(text string) string {
+	return recording.Redact(w.testSecrets(new(test)))
+}
+
+// publicVariables are those of a machine and a user that are no secrets. Their values are words of
+// paths and texts, which a recording must keep.
+var publicVariables = []string{"HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER"}
+
+// handedOver yields the variables of the environment that nodes and entries hand to what they call.
+func (w *Workflow) handedOver(yield func(name string)) {
+	read := func(v any) {
+		if r, ok := v.(EnvReader); ok {
+			for _, name := range r.EnvNames() {
+				if !slices.Contains(publicVariables, name) {
+					yield(name)
+				}
+			}
+		}
+	}
+	for _, n := range w.plan.nodes {
+		if kw := registered(n.work); kw != nil {
+			r := kw.kind.New()
+			kw.args.constants(paramsIn(r))
+			read(r)
+		}
+	}
+	for _, section := range slices.Sorted(maps.Keys(w.ents.all)) {
+		for _, name := range slices.Sorted(maps.Keys(w.ents.all[section])) {
+			read(w.ents.all[section][name].Entry)
+		}
+	}
+	for _, sub := range w.subs {
+		sub.handedOver(yield)
+	}
+}
+
+// addSecret adds a value under its name, with a number if the name has another value already.
+func addSecret(all map[string]string, name, value string) {
+	numbered := name
+	for n := 2; all[numbered] != "" && all[numbered] != value; n++ {
+		numbered = fmt.Sprintf("%s %d", name, n)
+	}
+	all[numbered] = value
+}
+
 // secretValues adds the values of the secrets of the file, and of those that it names, in an
-// environment. Two values of one name have numbers.
+// environment.
 func (w *Workflow) secretValues(all map[string]string, in func(*vault) *vault) {
 	own := in(w.vault)
 	for _, v := range slices.Concat(own.secrets, own.hidden) {
-		value, err := own.value(v.name)
-		name := v.name
-		for n := 2; err == nil && all[name] != "" && all[name] != value; n++ {
-			name = fmt.Sprintf("%s %d", v.name, n)
-		}
-		if err == nil {
-			all[name] = value
+		if value, err := own.value(v.name); err == nil {
+			addSecret(all, v.name, value)
 		}
 	}
 	for _, sub := range w.subs {

@@ -360,3 +360,79 @@ tests:
 		t.Errorf("the recording of a test that is gone is there: %v", err)
 	}
 }
+
+const differing = `version: 1
+secrets: {k: "${env:SECRET}"}
+state: {text: string, all: {type: list<string>, reducer: append}}
+nodes:
+  n: {say: {prompt: go}, output: {text: "${{ result }}", all: "${{ result }}"}, next: ends}
+  ends: {set: {all: end}, next: END}
+tests:
+  - name: writes
+    expect: {output: {text: something else}, state: {all: [a]}}
+`
+
+// The report of a test has no secrets: neither what differs, nor the output and the error.
+func TestRunTests_ReportsNoSecrets(t *testing.T) {
+	r := newRecorded(t, func(string) model.Answer { return model.Say("it is " + secretValue) })
+	got := r.run(differing, recordAll)
+	for _, want := range []string{`text is "it is [secret k]", want "something else"`, `all is ["it is [secret k]","end"], want ["a"]`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	// Without a recording, by the environment of the test.
+	const set = `version: 1
+secrets: {k: "${env:SECRET}"}
+env: {SECRET: string}
+state: {text: string}
+nodes: {n: {set: {text: "it is ${{ env.SECRET }}"}, next: END}}
+tests:
+  - name: sets
+    env: {SECRET: the-value-of-the-test}
+    expect: {output: {text: "it is another"}}
+`
+	reports := []string{got, r.run(set, workflow.TestOptions{})}
+	if want := `text is "it is [secret k]", want "it is another"`; !strings.Contains(reports[1], want) {
+		t.Errorf("got %s, want %s", reports[1], want)
+	}
+	same := r.run(strings.Replace(set, "it is another", "it is "+secretValue, 1), workflow.TestOptions{})
+	if want := `text is "it is [secret k]", want "it is [secret k 2]"`; !strings.Contains(same, want) {
+		t.Errorf("got %s, want %s", same, want)
+	}
+	for _, report := range append(reports, same) {
+		if strings.Contains(report, secretValue) || strings.Contains(report, "the-value-of-the-test") {
+			t.Errorf("the report has a secret: %s", report)
+		}
+	}
+}
+
+func TestTestResult_HasNoSecrets(t *testing.T) {
+	w, err := workflow.Parse("in.yaml", []byte(`version: 1
+secrets: {k: "${env:SECRET}"}
+env: {SECRET: string}
+state: {text: string, more: any}
+nodes:
+  n: {set: {text: "${{ env.SECRET }}", more: {a: ["${{ env.SECRET }}"]}}, next: fails}
+  fails: {fail: {message: "not with ${{ env.SECRET }}", code: none}}
+tests:
+  - name: fails
+    env: {SECRET: the-value-of-the-test}
+    expect: {status: failed, code: other, error: nothing}
+`), workflow.Options{Kinds: kinds()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := w.RunTests(t.Context(), workflow.TestOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := report.Tests[0]
+	all := fmt.Sprint(res.Output, res.Err, res.Failures)
+	if strings.Contains(all, "the-value-of-the-test") || strings.Count(all, "[secret k]") < 5 {
+		t.Errorf("the result is %s", all)
+	}
+	if !errors.As(res.Err, new(interface{ Code() string })) {
+		t.Errorf("the error %v has lost its code", res.Err)
+	}
+}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// walk reads every file of the tree, including the other modules. It leaves out git's files and what
-// builds and examples write.
+// walk reads every file of the tree, including the other modules. It leaves out git's files, what
+// builds and examples write, and packages that are installed there.
 func walk(t *testing.T, visit func(name string, text []byte)) {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -36,7 +36,8 @@ func walk(t *testing.T, visit func(name string, text []byte)) {
 }
 
 func enter(dir string) error {
-	if base := path.Base(dir); base == ".git" || base == "bin" || base == "out" {
+	switch path.Base(dir) {
+	case ".git", "bin", "out", "node_modules", ".venv":
 		return fs.SkipDir
 	}
 	return nil

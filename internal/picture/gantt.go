@@ -3,6 +3,7 @@ package picture
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,13 +20,43 @@ const (
 	ganttFooter = 20
 )
 
-// Gantt returns a chart of spans: a row for each node and a bar for each span, over the time. Times
-// in which nothing ran are shortened. now is the end of what lasts.
-func Gantt(spans []Span, now time.Time) string {
+// Window is the part of the time that a chart shows. The zero Window is all.
+type Window struct{ Start, End time.Time }
+
+// cuts returns the part of an interval that is in the window; ok is false if there is none.
+func (w Window) cuts(in interval) (part interval, ok bool) {
+	if w == (Window{}) {
+		return in, true
+	}
+	if in.start.Before(w.Start) {
+		in.start = w.Start
+	}
+	if in.end.After(w.End) {
+		in.end = w.End
+	}
+	return in, !in.end.Before(in.start)
+}
+
+// Of returns the spans of which the window has a part. now is the end of what lasts.
+func (w Window) Of(spans []Span, now time.Time) (shown []Span) {
+	for _, s := range spans {
+		if _, ok := w.cuts(interval{s.Start, s.until(now)}); ok {
+			shown = append(shown, s)
+		}
+	}
+	return shown
+}
+
+// Gantt returns a chart of spans: a row for each node and a bar for each span, over the time of a
+// window. Times in which nothing ran are shortened. now is the end of what lasts. The attribute
+// data-times of the chart has pixels and their times, in ms since 1970: "60:1767225600000 …".
+// Between two of them the time is linear.
+func Gantt(spans []Span, now time.Time, shown Window) string {
+	spans = shown.Of(spans, now)
 	if len(spans) == 0 {
 		return ""
 	}
-	g := newScale(spans, now)
+	g := newScale(spans, now, shown)
 	w := &svgWriter{ids: map[string]bool{}}
 	names := nodesOf(spans)
 	left := 60
@@ -39,7 +70,7 @@ func Gantt(spans []Span, now time.Time) string {
 		height += ganttTrack*rows[i].shown() + 8
 	}
 	height += ganttFooter
-	w.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="weft-picture weft-gantt" viewBox="0 0 %d %d" width="%[1]d" height="%[2]d" role="img" aria-labelledby="weft-gantt">`+"\n", left+ganttWidth+8, height)
+	w.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="weft-picture weft-gantt" viewBox="0 0 %d %d" width="%[1]d" height="%[2]d" data-times="%s" role="img" aria-labelledby="weft-gantt">`+"\n", left+ganttWidth+8, height, g.marks(left))
 	w.printf("<title id=\"weft-gantt\">Times of the tasks of a turn, a row for each of %d nodes</title>\n", len(names))
 	for _, p := range g.pauses {
 		w.printf(`<g><title>%s in which nothing ran</title><rect class="time-pause" x="%d" y="0" width="%d" height="%d"/></g>`+"\n",
@@ -64,6 +95,17 @@ func Gantt(spans []Span, now time.Time) string {
 	w.printf(`<text class="time-sum" x="%d" y="%d">%s</text>`+"\n", left+ganttWidth, height-5, escape(Duration(max(g.active, time.Millisecond))+" of work"))
 	w.printf("</svg>\n")
 	return w.String()
+}
+
+// Middle returns the middle half of the chart of a window. If nothing ran in it, that is the window
+// itself.
+func Middle(spans []Span, now time.Time, shown Window) Window {
+	spans = shown.Of(spans, now)
+	if len(spans) == 0 {
+		return shown
+	}
+	g := newScale(spans, now, shown)
+	return Window{g.at(ganttWidth / 4), g.at(ganttWidth * 3 / 4)}
 }
 
 // ganttRow is the row of a node. Spans of different tracks may overlap.
@@ -196,11 +238,12 @@ type scale struct {
 
 type interval struct{ start, end time.Time }
 
-// newScale finds the times in which nothing ran.
-func newScale(spans []Span, now time.Time) *scale {
+// newScale finds the times of a window in which nothing ran. Each span has a part in it.
+func newScale(spans []Span, now time.Time, shown Window) *scale {
 	var busy []interval
 	for _, s := range spans {
-		busy = append(busy, interval{s.Start, s.until(now)})
+		part, _ := shown.cuts(interval{s.Start, s.until(now)})
+		busy = append(busy, part)
 	}
 	slices.SortFunc(busy, func(a, b interval) int { return a.start.Compare(b.start) })
 	g := &scale{start: busy[0].start, end: busy[0].end}
@@ -226,6 +269,39 @@ func newScale(spans []Span, now time.Time) *scale {
 		}
 	}
 	return g
+}
+
+// at returns the time of a pixel.
+func (g *scale) at(x int) time.Time {
+	times := g.bends()
+	i := 1
+	for i < len(times)-1 && g.x(times[i]) < x {
+		i++
+	}
+	from, to := times[i-1], times[i]
+	width := g.x(to) - g.x(from)
+	if width <= 0 {
+		return from
+	}
+	return from.Add(time.Duration(int64(to.Sub(from)) / int64(width) * int64(x-g.x(from))))
+}
+
+// bends are the times between which the scale is linear.
+func (g *scale) bends() []time.Time {
+	times := []time.Time{g.start}
+	for _, p := range g.pauses {
+		times = append(times, p.start, p.end)
+	}
+	return append(times, g.end)
+}
+
+// marks are the pixels of the times between which the scale is linear.
+func (g *scale) marks(left int) string {
+	var marks []string
+	for _, t := range g.bends() {
+		marks = append(marks, fmt.Sprintf("%d:%.3f", left+g.x(t), float64(t.UnixMicro())/1000))
+	}
+	return strings.Join(marks, " ")
 }
 
 // x returns the pixel of a time, from 0 to ganttWidth.

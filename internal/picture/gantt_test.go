@@ -23,7 +23,7 @@ func TestGantt_JoinsTimesOnTheSamePixels(t *testing.T) {
 		}
 		events = append(events, ev, end)
 	}
-	chart := Gantt(Spans(events), begun.Add(time.Hour))
+	chart := Gantt(Spans(events), begun.Add(time.Hour), Window{})
 	if bars := strings.Count(chart, "<rect class=\"shape\""); bars > 760/3+3 {
 		t.Errorf("the chart has %d bars", bars)
 	}
@@ -64,13 +64,13 @@ func TestGantt_WaitsForALimit(t *testing.T) {
 	if want := "1 waiting 1s limit api\n2 waiting 2s limit api\n0 done 1s \n1 done 1s \n2 done 1s \n"; got != want {
 		t.Errorf("got the spans\n%swant\n%s", got, want)
 	}
-	chart := Gantt(spans, spans[0].Start)
+	chart := Gantt(spans, spans[0].Start, Window{})
 	for _, want := range []string{`<g class="state-waiting"><title>call, waits for a limit, 2.0 s: limit api</title>`, `<g class="state-done"><title>call, finished, 1.0 s</title>`} {
 		if !strings.Contains(chart, want) {
 			t.Errorf("want %q in the chart:\n%s", want, chart)
 		}
 	}
-	chart = Gantt(Spans(waitingTasks(20)), spans[0].Start)
+	chart = Gantt(Spans(waitingTasks(20)), spans[0].Start, Window{})
 	if want := "<title>20 tasks, at most 2 at once; 19 waited for a limit</title>"; !strings.Contains(chart, want) || strings.Count(chart, `class="heat-waiting"`) < 150 {
 		t.Errorf("want %q and the waits in the strip:\n%s", want, chart)
 	}
@@ -98,5 +98,41 @@ func TestSpans_TasksThatOnlyWait(t *testing.T) {
 	run.Watch(&d, Spans(waitingTasks(3)[:3]))
 	if got := run.Marks["node:call"].State; got != Running {
 		t.Errorf("a node with a task that runs is %q, want %q", got, Running)
+	}
+}
+
+func TestGantt_ShowsAWindow(t *testing.T) {
+	begun := time.UnixMilli(1_000_000)
+	at := func(ms int) time.Time { return begun.Add(time.Duration(ms) * time.Millisecond) }
+	spans := []Span{
+		{Node: "a", Task: "1", Start: at(0), End: at(100), State: Done}, {Node: "b", Task: "2", Start: at(100), End: at(300), State: Done},
+		{Node: "c", Task: "3", Start: at(5300), State: Running}, {Node: "c", Task: "4", Start: at(150), End: at(160), State: Failed},
+	}
+	for _, c := range []struct {
+		shown Window
+		rows  string // the nodes with bars
+		times string
+	}{
+		{Window{}, "a b c", "60:1000000.000 407:1000300.000 435:1005300.000 820:1005632.000"},
+		{Window{at(50), at(120)}, "a b", "60:1000050.000 820:1000120.000"},
+		{Window{at(120), at(200)}, "b c", "60:1000120.000 820:1000200.000"},
+		{Window{at(5400), at(6000)}, "c", "60:1005400.000 820:1005632.000"},
+		{Window{at(1000), at(2000)}, "", ""},
+	} {
+		chart := Gantt(spans, at(5632), c.shown)
+		var rows []string
+		for _, name := range []string{"a", "b", "c"} {
+			if strings.Contains(chart, ">"+name+"</text>") {
+				rows = append(rows, name)
+			}
+		}
+		_, times, _ := strings.Cut(chart, `data-times="`)
+		times, _, _ = strings.Cut(times, `"`)
+		if strings.Join(rows, " ") != c.rows || times != c.times {
+			t.Errorf("%v: got the rows %v and the times %s, want %s and %s", c.shown, rows, times, c.rows, c.times)
+		}
+	}
+	if chart := Gantt(spans, at(5632), Window{at(50), at(120)}); !strings.Contains(chart, "a, finished, 100 ms") {
+		t.Error("a bar that is cut does not have the time of its whole")
 	}
 }

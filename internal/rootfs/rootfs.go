@@ -12,9 +12,19 @@ import (
 var ErrIrregular = errors.New("not a regular file")
 
 // ReadFile returns the content of the file with this name below folder. Of a file longer than limit
-// it returns the first limit+1 bytes, and the caller reports the error. ReadFile rejects files that
-// are not regular, because opening a pipe could block forever.
+// it returns the first limit+1 bytes, and the caller reports the error. See [Open].
 func ReadFile(folder, name string, limit int64) ([]byte, error) {
+	f, err := Open(folder, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, limit+1))
+}
+
+// Open opens the file with this name below folder for reading. It rejects files that are not
+// regular, because opening a pipe could block forever.
+func Open(folder, name string) (*os.File, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, err
@@ -27,10 +37,5 @@ func ReadFile(folder, name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, limit+1))
+	return root.Open(name)
 }

@@ -183,6 +183,9 @@ func (b *Bound) late(done <-chan struct{}) Ending {
 	return GivenUp
 }
 
+// Sleep waits for a time. It returns false if ctx ends before.
+func Sleep(ctx context.Context, d time.Duration) bool { return !closesWithin(ctx.Done(), d) }
+
 // closesWithin waits so long for done to be closed and reports whether it was.
 func closesWithin(done <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)

@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"context"
-	"time"
 
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
@@ -70,15 +69,11 @@ func (g *Gate) waitForRate(ctx context.Context) error {
 	if r.Delay() <= 0 {
 		return nil
 	}
-	timer := time.NewTimer(r.Delay())
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	if !Sleep(ctx, r.Delay()) {
 		r.Cancel()
 		return ctx.Err()
 	}
+	return nil
 }
 
 // Leave ends an attempt that entered.

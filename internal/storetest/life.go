@@ -50,6 +50,36 @@ func (l *Life) Ended() bool {
 // Store returns a store as the process sees it. It has no optional methods.
 func (l *Life) Store(of checkpoint.Store) checkpoint.Store { return Written(of, l.Write) }
 
+// Memory returns a store in memory as the process sees it, with its leases and the other optional
+// methods.
+func (l *Life) Memory(of *checkpoint.Memory) checkpoint.Store { return mortalMemory{of, l} }
+
+type mortalMemory struct {
+	*checkpoint.Memory
+	life *Life
+}
+
+func (s mortalMemory) Commit(ctx context.Context, c checkpoint.Commit) error {
+	return s.life.Write(func() error { return s.Memory.Commit(ctx, c) })
+}
+
+func (s mortalMemory) Put(ctx context.Context, p checkpoint.Pending) error {
+	return s.life.Write(func() error { return s.Memory.Put(ctx, p) })
+}
+
+func (s mortalMemory) Delete(ctx context.Context, thread string) error {
+	return s.life.Write(func() error { return s.Memory.Delete(ctx, thread) })
+}
+
+func (s mortalMemory) Acquire(ctx context.Context, q checkpoint.LeaseRequest) (got checkpoint.Lease, err error) {
+	err = s.life.Write(func() error { got, err = s.Memory.Acquire(ctx, q); return err })
+	return got, err
+}
+
+func (s mortalMemory) Release(ctx context.Context, thread, fence string) error {
+	return s.life.Write(func() error { return s.Memory.Release(ctx, thread, fence) })
+}
+
 // Written returns a store each of whose writes is made by a function. It has no optional methods.
 func Written(of checkpoint.Store, write func(do func() error) error) checkpoint.Store {
 	return writtenStore{of, write}
@@ -89,4 +119,8 @@ func (s documents) Set(ctx context.Context, p document.Place, c document.Change)
 func (s documents) Batch(ctx context.Context, p document.Place, c []document.Change) (d []document.Doc, err error) {
 	err = s.write(func() error { d, err = s.Store.Batch(ctx, p, c); return err })
 	return d, err
+}
+
+func (s documents) Delete(ctx context.Context, p document.Place, id string) error {
+	return s.write(func() error { return s.Store.Delete(ctx, p, id) })
 }

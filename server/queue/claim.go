@@ -19,21 +19,23 @@ type Claim struct {
 	Again  bool   // the run was claimed before, and may have commits
 	queue  *Queue
 	held   *checkpoint.Held
+	taken  *thread // as the claim stored it
 }
 
 // Claim claims at most n runs: the next of each thread, of those whose turn is longest ago. A run
 // that the process of another claim left behind is claimed again, once its lease has run out. One
 // that has used up its attempts ends.
 func (q *Queue) Claim(ctx context.Context, n int) (claims []*Claim, err error) {
-	due := document.Query{Place: looks, Until: document.AtTime(q.config.Now().Add(1)), Limit: new(n + 16)}
+	page := n + 16
+	due := document.Query{Place: looks, Until: document.AtTime(q.config.Now().Add(1)), Limit: &page}
 	for len(claims) < n {
 		docs, err := q.config.Documents.Query(ctx, due)
-		if err != nil || len(docs) == 0 {
+		if err != nil {
 			return claims, err
 		}
 		for _, d := range docs {
 			if len(claims) == n {
-				break
+				return claims, nil
 			}
 			c, err := q.claim(ctx, d)
 			if err != nil {
@@ -43,6 +45,9 @@ func (q *Queue) Claim(ctx context.Context, n int) (claims []*Claim, err error) {
 				claims = append(claims, c)
 			}
 		}
+		if len(docs) < page {
+			break
+		}
 		due.After = new(docs[len(docs)-1].Position())
 	}
 	return claims, nil
@@ -51,34 +56,20 @@ func (q *Queue) Claim(ctx context.Context, n int) (claims []*Claim, err error) {
 // claim claims the next run of a thread; nil if there is none, or another process runs it. Then it
 // stores when to look at the thread again.
 func (q *Queue) claim(ctx context.Context, look document.Doc) (*Claim, error) {
-	t, err := q.open(ctx, look.ID)
-	if err != nil {
-		return nil, err
-	}
-	i := t.line.next(t.now)
-	if i < 0 {
-		return nil, q.change(ctx, t.id, func(t *thread) error {
-			if t.line.next(t.now) >= 0 {
-				return errUnchanged
-			}
-			t.look, t.later = t.line.wake(t.now), true
-			return nil
-		})
-	}
 	o := checkpoint.HoldOptions{TTL: q.config.Lease, ID: checkpoint.NewFence(), Owner: "weft"}
-	held, err := checkpoint.Hold(context.WithoutCancel(ctx), q.config.Store, q.leased(t.id), o)
+	held, err := checkpoint.Hold(context.WithoutCancel(ctx), q.config.Store, q.leased(look.ID), o)
 	var busy *checkpoint.BusyError
-	switch {
-	case errors.As(err, &busy) && t.line.Runs[i].Fence != "": // another process runs it
-		return nil, q.lookAgain(ctx, look, t.now.Add(max(busy.Remaining, time.Millisecond)))
-	case errors.As(err, &busy): // the lease is about to be released
-		return nil, nil
+	if errors.As(err, &busy) {
+		return nil, q.pass(ctx, look, busy.Remaining)
 	}
 	if err != nil {
 		return nil, err
 	}
 	c := &Claim{queue: q, held: held}
-	reaped, err := c.take(ctx, t.id)
+	reaped, err := c.take(ctx, look.ID, &look)
+	for err == nil && c.Run.ID == "" && len(c.taken.ended) > 0 { // it had no attempts left
+		reaped, err = c.take(ctx, look.ID, c.taken.looked)
+	}
 	if err != nil || c.Run.ID == "" {
 		return nil, errors.Join(err, c.release(ctx))
 	}
@@ -87,6 +78,22 @@ func (q *Queue) claim(ctx context.Context, look document.Doc) (*Claim, error) {
 	}
 	return c, nil
 }
+
+// pass stores when to look again at a thread whose lease is held for a time, and wakes the workers
+// then. A run of another process has the lease, or it is about to be released.
+func (q *Queue) pass(ctx context.Context, look document.Doc, remaining time.Duration) error {
+	t, err := q.open(ctx, look.ID)
+	if err != nil || !t.line.running() {
+		return err
+	}
+	at := t.now.Add(max(remaining, time.Millisecond))
+	time.AfterFunc(at.Truncate(passEvery).Add(passEvery).Sub(t.now), func() { q.news.changed(anyThread) })
+	return q.lookAgain(ctx, look, at)
+}
+
+// passEvery is the time between the moments at which leases that end wake the workers: the leases
+// of many runs wake them together.
+const passEvery = 50 * time.Millisecond
 
 // leased returns the name of the lease of a claim. That of an engine is a thread without commits,
 // which stores remove by themselves.
@@ -106,14 +113,20 @@ func (q *Queue) lookAgain(ctx context.Context, look document.Doc, at time.Time) 
 	return nil
 }
 
-// take marks the next run of the thread as running under the lease of c. The run stays empty if
-// there is none. reaped is true if another claim had marked it.
-func (c *Claim) take(ctx context.Context, threadID string) (reaped bool, err error) {
+// take marks the next run of a thread as running under the lease of c. The run stays empty if there
+// is none. reaped is true if another claim had marked it. looked is the document that has when to
+// look at the thread; nil if that is not known.
+func (c *Claim) take(ctx context.Context, threadID string, looked *document.Doc) (reaped bool, err error) {
 	err = c.queue.change(ctx, threadID, func(t *thread) error {
+		if c.held.Context().Err() != nil { // another process may have the run
+			return context.Cause(c.held.Context())
+		}
+		c.taken, t.looked = t, looked
 		c.Run, c.Action, c.Again = Run{}, "", false
 		i := t.line.next(t.now)
 		if i < 0 {
-			return errUnchanged
+			t.look, t.later = t.line.wake(t.now), true
+			return nil
 		}
 		e := &t.line.Runs[i]
 		r, err := t.get(ctx, e.ID)
@@ -248,7 +261,11 @@ func (c *Claim) Abandon() { c.held.Leave() }
 
 // leave changes the line of the claimed run, and releases the lease.
 func (c *Claim) leave(ctx context.Context, do func(t *thread, i int) error) error {
-	err := c.queue.change(ctx, c.Run.Thread, func(t *thread) error {
+	var known *thread
+	if c.Action == "" { // an Undo deletes commits, which needs to know that the claim is not lost
+		known = c.taken.again()
+	}
+	err := c.queue.changeFrom(ctx, known, c.Run.Thread, func(t *thread) error {
 		i := c.at(t)
 		if i < 0 {
 			return fmt.Errorf("%w: run %.100q of thread %.100q", ErrLost, c.Run.ID, c.Run.Thread)
@@ -257,6 +274,9 @@ func (c *Claim) leave(ctx context.Context, do func(t *thread, i int) error) erro
 			return err
 		}
 		t.look, t.later = t.line.wake(t.now), true // behind the threads that wait
+		if looked := c.taken.looked; looked != nil && looked.Order > document.AtTime(t.now) {
+			t.looked = looked // no worker has looked since
+		}
 		return nil
 	})
 	return errors.Join(err, c.release(ctx))

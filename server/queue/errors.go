@@ -31,3 +31,7 @@ const AttemptsExceeded = "RunAttemptsExceeded"
 func notFound(thread, run string) error {
 	return fmt.Errorf("%w: run %.100q of thread %.100q", ErrNotFound, run, thread)
 }
+
+func exists(r Run) error {
+	return fmt.Errorf("%w: run %.100q of thread %.100q", ErrExists, r.ID, r.Thread)
+}

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"strings"
 	"sync"
 )
 
@@ -48,11 +49,11 @@ func (s *signals) changed(thread string) {
 func (q *Queue) Changed(thread string) <-chan struct{} { return q.news.next(thread) }
 
 // announce announces to all processes that the line of a thread has changed. What they miss they
-// find by looking.
+// find by looking. The event has the name of the thread, a zero byte, and the id of the queue.
 func (q *Queue) announce(ctx context.Context, thread string) {
 	q.news.changed(thread)
 	if q.config.Bus != nil {
-		_ = q.config.Bus.Publish(ctx, workTopic, []byte(thread))
+		_ = q.config.Bus.Publish(ctx, workTopic, []byte(thread+"\x00"+q.id))
 	}
 }
 
@@ -67,8 +68,15 @@ func (q *Queue) Follow(ctx context.Context) error {
 		return err
 	}
 	for e, err := range q.config.Bus.Follow(ctx, workTopic, last) {
-		if err == nil {
-			q.news.changed(string(e.Data))
+		if err != nil {
+			continue
+		}
+		thread, by := string(e.Data), ""
+		if i := strings.LastIndexByte(thread, 0); i >= 0 {
+			thread, by = thread[:i], thread[i+1:]
+		}
+		if by != q.id {
+			q.news.changed(thread)
 		}
 	}
 	return ctx.Err()

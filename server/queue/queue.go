@@ -56,6 +56,7 @@ type Queue struct {
 	config Config
 	leaser checkpoint.Leaser
 	news   signals
+	id     string // of this queue among those that announce changes
 }
 
 const (
@@ -76,7 +77,7 @@ func New(c Config) (*Queue, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Queue{config: c, leaser: leaser}, nil
+	return &Queue{config: c, leaser: leaser, id: checkpoint.NewFence()}, nil
 }
 
 // Created is what Create has done.
@@ -99,8 +100,15 @@ func (q *Queue) Create(ctx context.Context, r Run, rule Rule) (Created, error) {
 		return Created{}, err
 	}
 	done := Created{}
-	err := q.change(ctx, r.Thread, func(t *thread) error {
+	var unread *thread
+	if r.Thread == r.ID && !r.Due.After(q.config.Now()) { // a run without a thread gets a new one
+		unread = q.thread(r.Thread)
+	}
+	err := q.changeFrom(ctx, unread, r.Thread, func(t *thread) error {
 		done = Created{}
+		if t.line.find(r.ID) >= 0 {
+			return exists(r)
+		}
 		switch rule {
 		case Reject:
 			if len(t.line.Runs) > 0 {
@@ -125,7 +133,7 @@ func (q *Queue) Create(ctx context.Context, r Run, rule Rule) (Created, error) {
 		return nil
 	})
 	if errors.Is(err, document.ErrConflict) {
-		err = fmt.Errorf("%w: run %.100q of thread %.100q", ErrExists, r.ID, r.Thread)
+		err = exists(r)
 	}
 	return done, err
 }

@@ -185,9 +185,13 @@ func TestCreate_Rules(t *testing.T) {
 func TestCreate_RefusesAnIDThatExists(t *testing.T) {
 	q := inMemory().process(t)
 	create(t, q, "t1", "r", queue.Enqueue)
-	if _, err := q.Create(t.Context(), queue.Run{ID: "r", Thread: "t1"}, queue.Enqueue); !errors.Is(err, queue.ErrExists) {
-		t.Errorf("got %v, want ErrExists", err)
+	create(t, q, "t1", "other", queue.Enqueue)
+	for _, rule := range []queue.Rule{queue.Enqueue, queue.Reject, queue.Interrupt, queue.Rollback} {
+		if _, err := q.Create(t.Context(), queue.Run{ID: "r", Thread: "t1"}, rule); !errors.Is(err, queue.ErrExists) {
+			t.Errorf("rule %s: got %v, want ErrExists", rule, err)
+		}
 	}
+	status(t, q, "t1", "other", queue.Pending) // no rule was applied
 	for _, r := range []queue.Run{{ID: "", Thread: "t1"}, {ID: "line", Thread: "t1"}} {
 		if _, err := q.Create(t.Context(), r, queue.Enqueue); !errors.Is(err, queue.ErrRequest) {
 			t.Errorf("got %v for the id %q, want ErrRequest", err, r.ID)
@@ -200,6 +204,10 @@ func TestCreate_RefusesAnIDThatExists(t *testing.T) {
 		t.Error("a run without a thread must be refused")
 	}
 	finish(t, claim(t, q, 5, "r")[0])
+	finish(t, claim(t, q, 5, "other")[0])
+	if _, err := q.Create(t.Context(), queue.Run{ID: "r", Thread: "t1"}, queue.Reject); !errors.Is(err, queue.ErrExists) {
+		t.Errorf("got %v for the id of a run that has ended, want ErrExists", err)
+	}
 }
 
 func TestQueue_TheRunOfADeadProcessIsClaimedAgain(t *testing.T) {
@@ -231,6 +239,26 @@ func TestQueue_TheRunOfADeadProcessIsClaimedAgain(t *testing.T) {
 			t.Errorf("got %+v and error %v, want %s", r, err, queue.AttemptsExceeded)
 		}
 		finish(t, next)
+	})
+}
+
+func TestQueue_WakesWorkersWhenALeaseEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := inMemory()
+		q := s.process(t)
+		create(t, q, "t1", "r", queue.Enqueue)
+		dying := claim(t, s.process(t), 1, "r")[0]
+		claim(t, q, 1)
+		time.Sleep(time.Second)
+		dying.Abandon()
+		time.Sleep(500 * time.Millisecond) // the look that the claim stored is due
+		claim(t, q, 1)
+		news, began := q.Changed(""), time.Now()
+		<-news
+		finish(t, claim(t, q, 1, "r")[0])
+		if took := time.Since(began); took > time.Second+50*time.Millisecond {
+			t.Errorf("a worker is woken %v later", took)
+		}
 	})
 }
 

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,8 @@ type thread struct {
 	seen    bool // a worker looks at the thread already: a run is claimed, or due
 	later   bool // a worker has to look at the thread at look, which may be later than before
 	look    time.Time
+	looked  *document.Doc // what is stored of when to look; nil if that is not known
+	stored  bool          // line and version are what is stored
 	changes []document.Change
 	ended   []Run // those that no worker ends
 }
@@ -29,9 +32,14 @@ type thread struct {
 // errUnchanged ends a change that has nothing to store.
 var errUnchanged = errors.New("queue: unchanged")
 
+// thread returns a thread whose line was not read.
+func (q *Queue) thread(id string) *thread {
+	return &thread{queue: q, id: id, place: document.At(runsOf, id), now: q.config.Now().UTC()}
+}
+
 // open reads the line of a thread.
 func (q *Queue) open(ctx context.Context, id string) (*thread, error) {
-	t := &thread{queue: q, id: id, place: document.At(runsOf, id), now: q.config.Now().UTC()}
+	t := q.thread(id)
 	d, err := q.config.Documents.Get(ctx, t.place, lineID)
 	if errors.Is(err, document.ErrNotFound) {
 		return t, nil
@@ -42,18 +50,25 @@ func (q *Queue) open(ctx context.Context, id string) (*thread, error) {
 	if err := json.Unmarshal(d.Value, &t.line); err != nil {
 		return t, fmt.Errorf("queue: the line of thread %.100q: %w", id, err)
 	}
-	t.version, t.seen = d.Version, t.line.next(t.now) >= 0
+	t.version = d.Version
 	return t, nil
 }
 
 // change changes the line of a thread and its runs, in one batch, and begins again if another
 // writer was first. An errUnchanged of do stores nothing and is no error.
 func (q *Queue) change(ctx context.Context, id string, do func(t *thread) error) error {
+	return q.changeFrom(ctx, nil, id, do)
+}
+
+// changeFrom is change for a thread that was read before. nil means that it was not.
+func (q *Queue) changeFrom(ctx context.Context, t *thread, id string, do func(t *thread) error) (err error) {
 	for {
-		t, err := q.open(ctx, id)
-		if err != nil {
-			return err
+		if t == nil {
+			if t, err = q.open(ctx, id); err != nil {
+				return err
+			}
 		}
+		t.seen = t.line.next(t.now) >= 0
 		if err := do(t); errors.Is(err, errUnchanged) {
 			return nil
 		} else if err != nil {
@@ -61,6 +76,7 @@ func (q *Queue) change(ctx context.Context, id string, do func(t *thread) error)
 		}
 		var moved *document.ConflictError
 		if err = t.store(ctx); errors.As(err, &moved) && moved.ID == lineID {
+			t = nil
 			continue
 		}
 		for i := 0; i < len(t.ended) && err == nil && q.config.Ended != nil; i++ {
@@ -76,11 +92,12 @@ func (q *Queue) change(ctx context.Context, id string, do func(t *thread) error)
 // one.
 func (t *thread) store(ctx context.Context) error {
 	docs := t.queue.config.Documents
-	var look document.Doc
 	var err error
 	switch {
 	case t.later || len(t.line.Runs) == 0:
-		look, err = t.storedLook(ctx)
+		if t.looked == nil {
+			t.looked, err = t.storedLook(ctx)
+		}
 	case !t.seen:
 		_, err = docs.Set(ctx, looks, document.Change{ID: t.id, Value: emptyObject, Order: document.AtTime(t.line.wake(t.now))})
 	}
@@ -92,11 +109,16 @@ func (t *thread) store(ctx context.Context) error {
 		return err
 	}
 	batch := append(t.changes, document.Change{ID: lineID, Value: data, If: &t.version})
-	if _, err := docs.Batch(ctx, t.place, batch); err != nil {
+	stored, err := docs.Batch(ctx, t.place, batch)
+	if err != nil {
 		return err
 	}
+	// A batch that is repeated, because its reply was lost, returns the line of a later writer.
+	if d := stored[len(stored)-1]; bytes.Equal(d.Value, data) {
+		t.version, t.stored = d.Version, true
+	}
 	if t.later || len(t.line.Runs) == 0 {
-		err = t.lookLater(ctx, look)
+		err = t.lookLater(ctx)
 	}
 	t.queue.announce(ctx, t.id)
 	return err
@@ -104,30 +126,47 @@ func (t *thread) store(ctx context.Context) error {
 
 var emptyObject = json.RawMessage("{}")
 
-// storedLook returns the document that has when to look at the thread; the zero Doc for none.
-func (t *thread) storedLook(ctx context.Context) (document.Doc, error) {
+// again returns the thread as it was stored, to change it again; nil if that is not known.
+func (t *thread) again() *thread {
+	if !t.stored {
+		return nil
+	}
+	next := t.queue.thread(t.id)
+	next.line.Runs, next.version = slices.Clone(t.line.Runs), t.version
+	return next
+}
+
+// storedLook reads the document that has when to look at the thread; the zero Doc for none.
+func (t *thread) storedLook(ctx context.Context) (*document.Doc, error) {
 	d, err := t.queue.config.Documents.Get(ctx, looks, t.id)
 	if errors.Is(err, document.ErrNotFound) {
-		return document.Doc{}, nil
+		err = nil
 	}
-	return d, err
+	return &d, err
 }
 
 // lookLater stores when to look at the thread again, in place of the document that was there before
 // the batch. If another writer has changed it, the earlier time stays.
-func (t *thread) lookLater(ctx context.Context, before document.Doc) error {
-	c := document.Change{ID: t.id, If: &before.Version}
+func (t *thread) lookLater(ctx context.Context) error {
+	c := document.Change{ID: t.id, If: &t.looked.Version}
 	if len(t.line.Runs) > 0 {
 		c.Value, c.Order = emptyObject, document.AtTime(t.look)
 	}
 	for {
-		_, err := t.queue.config.Documents.Batch(ctx, looks, []document.Change{c})
+		stored, err := t.queue.config.Documents.Batch(ctx, looks, []document.Change{c})
+		if err == nil {
+			t.looked = &stored[0]
+			return nil
+		}
+		t.looked = nil
 		if !errors.Is(err, document.ErrConflict) {
 			return err
 		}
-		if before, err = t.storedLook(ctx); err != nil || c.Value == nil || before.Version != 0 && before.Order <= c.Order {
+		before, err := t.storedLook(ctx)
+		if err != nil || c.Value == nil || before.Version != 0 && before.Order <= c.Order {
 			return err
 		}
+		c.If = &before.Version
 	}
 }
 

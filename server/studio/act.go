@@ -2,7 +2,6 @@ package studio
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,6 +14,10 @@ import (
 // maxForm is how many bytes a form has at most.
 const maxForm = 4 << 20
 
+// fetchHeader marks a form that a script sends. An empty answer, and no page, shows the script that
+// the form was taken.
+const fetchHeader = "X-Weft-Fetch"
+
 // act returns the handler of a form. The form leads to an address, or shows a view of its own.
 func (s *Handler) act(act func(*request) (view, string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
@@ -25,6 +28,8 @@ func (s *Handler) act(act func(*request) (view, string, error)) http.HandlerFunc
 			s.write(w, req, cmp.Or(wrong.status, http.StatusUnprocessableEntity), wrong.view)
 		case err != nil:
 			s.fail(w, req, err)
+		case to != "" && req.Header.Get(fetchHeader) != "":
+			w.WriteHeader(http.StatusNoContent)
 		case to != "":
 			http.Redirect(w, req, to, http.StatusSeeOther)
 		default:
@@ -78,31 +83,6 @@ func fork(r *request) (view, string, error) {
 		err = r.source.Edit(r.Context(), r.PathValue("id"), Edit{At: at})
 	}
 	return view{}, r.threadPath(r.PathValue("id")), err
-}
-
-// edit changes a field of the state at a checkpoint, and goes on if that is asked for.
-func edit(r *request) (view, string, error) {
-	at, err := r.at()
-	if err != nil {
-		return view{}, "", err
-	}
-	value := strings.TrimSpace(r.PostForm.Get("value"))
-	if !json.Valid([]byte(value)) {
-		return view{}, "", &requestError{http.StatusUnprocessableEntity, fmt.Sprintf("the value must be JSON; write text in quotes (got %.100q)", value)}
-	}
-	writes, err := json.Marshal(map[string]json.RawMessage{r.PostForm.Get("field"): json.RawMessage(value)})
-	if err != nil {
-		return view{}, "", err
-	}
-	t, err := r.source.Thread(r.Context(), r.PathValue("id"))
-	if err != nil {
-		return view{}, "", err
-	}
-	err = r.source.Edit(r.Context(), t.ID, Edit{At: at, As: r.PostForm.Get("as"), Writes: writes})
-	if err == nil && r.PostForm.Get("then") == "run" {
-		err = r.source.Resume(r.Context(), t)
-	}
-	return view{}, r.threadPath(t.ID), err
 }
 
 // rerun starts a run that goes on from a checkpoint.

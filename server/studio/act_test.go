@@ -26,6 +26,9 @@ func TestActions(t *testing.T) {
 		{"edit and go on", thread + "/edit", url.Values{"at": {"3"}, "field": {"question"}, "value": {` "b" `}, "as": {"read"}, "then": {"run"}}, 303,
 			[]string{`edit t 1 at 3 as "read": {"question":"b"}`, "resume t 1"}},
 		{"edit only", thread + "/edit", url.Values{"field": {"question"}, "value": {`"b"`}}, 303, []string{`edit t 1 at 0 as "": {"question":"b"}`}},
+		{"edit as a router", thread + "/edit", url.Values{"at": {"3"}, "field": {"question"}, "value": {`"b"`}, "as": {"check"}}, 422, nil},
+		{"edit as a router that goes on", thread + "/edit", url.Values{"at": {"3"}, "field": {"question"}, "value": {`"b"`}, "as": {"check"}, "goto": {"read"}}, 303,
+			[]string{`edit t 1 at 3 as "check": {"question":"b"} then read`}},
 		{"edit with no JSON", thread + "/edit", url.Values{"field": {"question"}, "value": {"b"}}, 422, nil},
 		{"run again", thread + "/rerun", url.Values{"at": {"2"}}, 303, []string{`start review on "t 1" at 2 with `}},
 		{"cancel", thread + "/cancel", nil, 303, []string{"cancel t 1"}},
@@ -34,8 +37,8 @@ func TestActions(t *testing.T) {
 		{"delete", thread + "/delete", url.Values{"name": {"t 1"}}, 303, []string{"remove t 1"}},
 		{"delete without a name", thread + "/delete", nil, 422, nil},
 		{"run", "/studio/graphs/review/run", url.Values{"in:question": {"why"}}, 303, []string{`start review on "" at 0 with {"question":"why"}`}},
-		{"run with JSON", "/studio/graphs/review/run", url.Values{"raw": {`{"question":"x"}`}, "thread": {"t 1"}}, 303, []string{`start review on "t 1" at 0 with {"question":"x"}`}},
-		{"run with no JSON", "/studio/graphs/review/run", url.Values{"raw": {`{`}}, 422, nil},
+		{"run with JSON", "/studio/graphs/review/run", url.Values{"from": {"json"}, "raw": {`{"question":"x"}`}, "thread": {"t 1"}}, 303, []string{`start review on "t 1" at 0 with {"question":"x"}`}},
+		{"run with no JSON", "/studio/graphs/review/run", url.Values{"from": {"json"}, "raw": {`{`}}, 422, nil},
 		{"run of no graph", "/studio/graphs/none/run", nil, 404, nil},
 	} {
 		m.acts = nil
@@ -48,6 +51,24 @@ func TestActions(t *testing.T) {
 	}
 	m.refuse = errRefused
 	holds(t, post(h, "/studio/graphs/review/run", "same-origin", url.Values{"in:question": {"<b>"}}), 422, errRefused.Error(), "&lt;b&gt;</textarea>")
+}
+
+// A form with a mistake is shown again, open and as it was filled in.
+func TestEdit_ShowsMistakesInItsForm(t *testing.T) {
+	h, m := newStudio(t, "/studio")
+	const path = "/studio/threads/t%201"
+	holds(t, get(t, h, path+"?at=1"), 200, `<option value="facts">facts</option>`, "the end", "!The node &#34;check&#34; chooses") // a field without a value, too
+	form := url.Values{"at": {"2"}, "field": {"question"}, "value": {`"<b>"`}, "as": {"check"}, "then": {"run"}}
+	holds(t, post(h, path+"/edit", "same-origin", form), 422, "<details open><summary>Edit and go on", "checkpoint 2 of", `The node &#34;check&#34; chooses itself where to go on`,
+		"&#34;&lt;b&gt;&#34;</textarea>", `<option value="check" selected>`)
+	holds(t, post(h, path+"/edit/input", "same-origin", form), 200, `"mistake":"The node \"check\" chooses`, `!"command"`)
+	form.Set("goto", "read")
+	holds(t, post(h, path+"/edit/input", "same-origin", form), 200, `"command":"curl -X POST`, `\"as\":\"check\"`, `\"goto\":[\"read\"]`, `\"question\":\"\\u003cb\\u003e\"`)
+	if len(m.acts) > 0 {
+		t.Errorf("a form with a mistake does %q", m.acts)
+	}
+	m.refuse = errRefused
+	holds(t, post(h, path+"/edit", "same-origin", form), 422, "<details open><summary>Edit and go on", errRefused.Error())
 }
 
 func TestRun_SettingsHaveAForm(t *testing.T) {
@@ -84,7 +105,9 @@ func TestRun_SettingsHaveAForm(t *testing.T) {
 		{"fields and JSON", url.Values{"set:model": {`"small"`}, "context": {`{"other":7,"model":"none"}`}}, 303, []string{`start tuned on "" at 0 with {} in {"model":"small","other":7}`}},
 		{"a mistake", url.Values{"set:model": {`"large"`}, "set:rounds": {"10"}}, 422, nil},
 		{"nothing that is required", url.Values{"in:question": {"why"}}, 422, nil},
-		{"the JSON of the input", url.Values{"raw": {"{}"}}, 303, []string{`start tuned on "" at 0 with {}`}},
+		{"the JSON of the input, with the settings", url.Values{"from": {"json"}, "raw": {`{"question":"b"}`}, "in:question": {"a"}, "set:model": {`"large"`}, "context": {`{"other":7}`}}, 303,
+			[]string{`start tuned on "" at 0 with {"question":"b"} in {"model":"large","other":7}`}},
+		{"JSON and a mistake in a setting", url.Values{"from": {"json"}, "raw": {"{}"}, "set:model": {`"large"`}, "set:rounds": {"10"}}, 422, nil},
 	} {
 		m.acts = nil
 		if w := post(h, path, "same-origin", c.form); w.Code != c.status || !slices.Equal(m.acts, c.want) {
@@ -93,7 +116,7 @@ func TestRun_SettingsHaveAForm(t *testing.T) {
 	}
 	holds(t, post(h, path, "same-origin", url.Values{"set:rounds": {"10"}}), 422, "some settings have mistakes", "this must be at most 9", "a value is required")
 	holds(t, post(h, path+"/input", "same-origin", url.Values{"set:rounds": {"10"}}), 200, `"set:rounds":"this must be at most 9"`, `"set:model":"a value is required"`)
-	holds(t, post(h, path+"/input", "same-origin", url.Values{"raw": {"{}"}}), 200, `!"set:rounds"`)
+	holds(t, post(h, path+"/input", "same-origin", url.Values{"from": {"json"}, "raw": {"{"}, "set:rounds": {"10"}}), 200, `"set:rounds":"this must be at most 9"`, `"mistake":"the input must be JSON"`)
 }
 
 func TestActions_AreNotThereReadOnly(t *testing.T) {
@@ -125,7 +148,7 @@ func TestForm_IsChecked(t *testing.T) {
 	holds(t, get(t, h, "/studio/graphs/review/run"), 200, `name="in:question"`, `name="raw"`, "on a new thread")
 	holds(t, get(t, h, "/studio/graphs/review/run?thread=t%201"), 200, "on thread t 1")
 	holds(t, post(h, "/studio/graphs/review/run/input", "same-origin", url.Values{"in:facts": {"a\nb"}}), 200, `"raw":"{\n  \"facts\": [\n    \"a\",\n    \"b\"\n  ]\n}"`)
-	holds(t, post(h, "/studio/graphs/review/run/input", "same-origin", url.Values{"raw": {`{"question":"x"}`}}), 200, `"in:question":"x"`)
+	holds(t, post(h, "/studio/graphs/review/run/input", "same-origin", url.Values{"from": {"json"}, "raw": {`{"question":"x"}`}}), 200, `"in:question":"x"`)
 	if len(m.acts) > 0 {
 		t.Errorf("a check starts %q", m.acts)
 	}

@@ -49,6 +49,7 @@ func (r *request) activityOf(t Thread, turn []graph.CommitInfo, until time.Time,
 	if after == last {
 		return a, nil
 	}
+	left := leftAt(turn)
 	events, newest := map[string][]graph.Event{}, ""
 	var order []string
 	for b, err := range r.batches(ctx, t.ID, after) {
@@ -68,7 +69,8 @@ func (r *request) activityOf(t Thread, turn []graph.CommitInfo, until time.Time,
 	var all []graph.Event
 	for _, run := range order {
 		if runs[run] || busy && run == newest {
-			all = append(all, events[run]...)
+			last, ends := left[run]
+			all = append(all, slices.DeleteFunc(events[run], func(e graph.Event) bool { return ends && e.Step > last })...)
 		}
 	}
 	a.spans = picture.Spans(all)
@@ -76,6 +78,18 @@ func (r *request) activityOf(t Thread, turn []graph.CommitInfo, until time.Time,
 		a.spans = slices.DeleteFunc(a.spans, func(s picture.Span) bool { return !s.Start.Before(until) })
 	}
 	return a, r.Context().Err()
+}
+
+// leftAt returns the last step of each run whose later steps are on another branch than a turn, the
+// newest commit first.
+func leftAt(turn []graph.CommitInfo) map[string]int {
+	left := map[string]int{}
+	for i, c := range turn[:max(0, len(turn)-1)] {
+		if from := turn[i+1]; c.Parent != 0 && c.Parent == from.Checkpoint {
+			left[from.Run] = from.Step
+		}
+	}
+	return left
 }
 
 // batches yields the batches of a log after a position, empty ones for those that cannot be read.

@@ -1,12 +1,10 @@
 package studio
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 
-	"github.com/weftrun/weft/graph"
 	h "github.com/weftrun/weft/internal/markup"
 )
 
@@ -40,8 +38,7 @@ func (p *threadPage) actions(r *request) h.Part {
 		h.If(!busy,
 			h.If(p.At < p.Newest, form("fork", "Fork here", "Begins a branch at "+here+". Nothing runs, and the old branch stays.",
 				command("weft fork %s --at %d", with, p.At), at, send("main", "Fork at "+here), p.act(r, "fork", map[string]any{"at": p.At}))),
-			form("edit", "Edit and go on", "Changes a field at "+here+", as a branch unless it is the newest.", "", at, p.editFields(), h.P(h.Class("buttons"),
-				h.Button(h.Class("main"), h.Name("then"), h.Value("run"), h.Text("Change and go on")), h.Button(h.Name("then"), h.Value("stop"), h.Text("Change only"))), p.editRequest(r)),
+			p.editForm(r),
 			form("rerun", "Run again from here", "Starts a run that goes on from "+here+".",
 				command("weft resume %s --at %d", with, p.At), at, send("main", "Run from "+here), p.act(r, "rerun", map[string]any{"at": p.At})),
 			form("replay", "Replay with current code", "Runs each recorded step again, with all that its nodes do, and shows the first that differs. The thread is not changed.",
@@ -56,32 +53,9 @@ func (p *threadPage) actions(r *request) h.Part {
 // lastOf returns the end of a name that must be typed to confirm.
 func lastOf(id string) string { return id[max(0, len(id)-leastName):] }
 
-// editRequest is the request that changes a field and goes on: here it writes the first field as it
-// is.
-func (p *threadPage) editRequest(r *request) h.Part {
-	writes := map[string]json.RawMessage{}
-	if len(p.Fields) > 0 && json.Valid([]byte(p.Fields[0].Text)) {
-		writes[p.Fields[0].Name] = json.RawMessage(p.Fields[0].Text)
-	}
-	return p.act(r, "edit", map[string]any{"at": p.At, "writes": writes, "run": true})
-}
-
 // act is the request that does what a form does, whatever the graph and the store are.
 func (p *threadPage) act(r *request, name string, body any) h.Part {
 	return r.mention(http.MethodPost, r.base+"/api"+escapedPath("threads", p.ID, name), body)
-}
-
-// editFields choose a field and a node, and take a value.
-func (p *threadPage) editFields() h.Part {
-	return h.Div(h.Class("fields"),
-		h.If(len(p.Questions) > 0, muted("An open question stays as it was asked. To ask it again, go back to a checkpoint before it.")),
-		h.Label(h.Text("Field "), h.Select(h.Name("field"), h.Each(p.Fields, func(f field) h.Part { return h.Option(h.Value(f.Name), h.Text(f.Name)) }))),
-		h.Label(h.Text("Value, as JSON "), h.Textarea(h.Name("value"), h.Rows("3"), h.Spellcheck("false"), h.Required(true))),
-		h.Label(h.Text("In the name of "), h.Select(h.Name("as"), h.Option(h.Value(""), h.Text("no node: what is due stays due")),
-			h.Each(p.Nodes, func(n graph.DrawnNode) h.Part {
-				return h.If(n.Kind != "start" && n.Kind != "end", h.Option(h.Value(n.Name), h.Text(n.Name+": what follows it is due")))
-			}))),
-	)
 }
 
 // branches leads to the newest checkpoint of each branch.

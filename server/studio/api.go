@@ -34,6 +34,7 @@ func (s *Handler) addAPI() {
 		s.mux.HandleFunc(at(http.MethodGet, "/workflow.schema.json"), s.api(apiWorkflowSchema))
 		s.mux.HandleFunc(at(http.MethodPost, "/workflows/check"), s.api(apiCheck))
 		s.mux.HandleFunc(at(http.MethodPost, "/complete"), s.api(apiComplete))
+		s.mux.HandleFunc(at(http.MethodGet, "/workflows/{path...}"), s.api(apiReadWorkflow))
 	}
 	if s.config.ReadOnly {
 		return
@@ -42,6 +43,9 @@ func (s *Handler) addAPI() {
 		"/threads/{id}/fork": apiFork, "/threads/{id}/edit": apiEdit, "/threads/{id}/replay": apiReplay, "/threads/{id}/rerun": apiRerun, "/inbox/{id}/{question}": apiAnswer,
 	} {
 		s.mux.HandleFunc(at(http.MethodPost, path), s.api(write))
+	}
+	if s.config.Editor != nil {
+		s.mux.HandleFunc(at(http.MethodPut, "/workflows/{path...}"), s.api(apiWriteWorkflow))
 	}
 }
 
@@ -71,6 +75,9 @@ func (s *Handler) api(answer func(*request) (any, error)) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Cache-Control", "no-cache")
+		if f, ok := value.(apiFile); ok {
+			w.Header().Set("ETag", f.etag())
+		}
 		reply(w, req, http.StatusOK, "application/json", append(data, '\n'))
 	}
 }
@@ -183,23 +190,19 @@ type threadAnswer struct {
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
 	Error   string    `json:"error,omitempty"`
+	*extent
 }
 
 func apiThreads(r *request) (any, error) {
-	offset, err := r.number("offset", 1<<31)
+	l, err := r.threads()
 	if err != nil {
 		return nil, err
 	}
-	q := Query{Status: r.URL.Query().Get("status"), Graph: r.URL.Query().Get("graph"), Offset: int(offset), Limit: threadsPage}
-	if q.Status != "" && !slices.Contains(Statuses, q.Status) {
-		return nil, &requestError{http.StatusBadRequest, fmt.Sprintf("status must be one of %s (got %.100q)", strings.Join(Statuses, ", "), q.Status)}
-	}
-	threads, total, err := r.source.Threads(r.Context(), q)
 	all := []threadAnswer{}
-	for _, t := range threads {
-		all = append(all, threadAnswer{t.ID, t.Status, t.GraphID, t.Created, t.Updated, t.Error})
+	for i, t := range l.threads {
+		all = append(all, threadAnswer{t.ID, t.Status, t.GraphID, t.Created, t.Updated, t.Error, l.extents[i]})
 	}
-	return map[string]any{"threads": all, "total": total}, err
+	return map[string]any{"threads": all, "total": l.total, "looked": l.looked}, nil
 }
 
 // stored returns the thread of the path, and its reader in the namespace ?ns=.

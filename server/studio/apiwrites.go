@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
@@ -30,26 +29,18 @@ type inboxAnswer struct {
 	graph.Interrupt
 }
 
+// apiInbox answers with a page of open questions, which the filters of the inbox select, and with
+// the threads of the page that cannot be read.
 func apiInbox(r *request) (any, error) {
-	offset, err := r.number("offset", 1<<31)
-	if err != nil {
-		return nil, err
-	}
-	threads, total, err := r.source.Threads(r.Context(), Query{Status: "interrupted", Offset: int(offset), Limit: threadsPage})
+	p, err := r.questions(r.inboxFilter())
 	if err != nil {
 		return nil, err
 	}
 	all := []inboxAnswer{}
-	for _, t := range threads {
-		head, err := graph.Inspect(r.Context(), t.Store, checkpoint.Key{Thread: t.ID})
-		if err != nil && !errors.Is(err, graph.ErrUnknownThread) {
-			return nil, err
-		}
-		for _, in := range head.Interrupts {
-			all = append(all, inboxAnswer{t.ID, t.GraphID, in})
-		}
+	for _, q := range p.Questions {
+		all = append(all, inboxAnswer{q.Thread, q.GraphID, q.Interrupt})
 	}
-	return map[string]any{"questions": all, "threads": total}, nil
+	return map[string]any{"questions": all, "threads": p.Threads, "next": p.Next, "unreadable": append([]unreadable{}, p.Unreadable...)}, nil
 }
 
 // apiAnswer takes {"answer": …} to a question, and starts the run that goes on with it.
@@ -64,26 +55,24 @@ func apiAnswer(r *request) (any, error) {
 	if err := r.body(&q); err != nil {
 		return nil, err
 	}
-	head, err := graph.Inspect(r.Context(), t.Store, checkpoint.Key{Thread: t.ID})
-	if err != nil && !errors.Is(err, graph.ErrUnknownThread) {
+	if len(q.Answer) == 0 {
+		return nil, &requestError{http.StatusUnprocessableEntity, "answer must be set"}
+	}
+	in, err := r.asked(t, r.PathValue("question"))
+	if err != nil {
 		return nil, err
 	}
-	id := r.PathValue("question")
-	switch {
-	case len(q.Answer) == 0:
-		return nil, &requestError{http.StatusUnprocessableEntity, "answer must be set"}
-	case !slices.ContainsFunc(head.Interrupts, func(in graph.Interrupt) bool { return in.ID == id && in.Kind == "question" }):
-		return nil, &requestError{http.StatusConflict, "the question is not open any more: " + r.answerer(t, id)}
-	}
-	return map[string]string{"thread": t.ID}, r.source.Answer(r.Context(), t, id, q.Answer)
+	return map[string]string{"thread": t.ID}, r.source.Answer(r.Context(), t, in.ID, q.Answer)
 }
 
-// apiEdit takes {"at", "as", "writes", "run"}, stores a checkpoint, and with run goes on from it.
+// apiEdit takes {"at", "as", "writes", "goto", "run"} and stores a checkpoint. With run it goes on
+// from there.
 func apiEdit(r *request) (any, error) {
 	var q struct {
 		At     uint64          `json:"at"`
 		As     string          `json:"as"`
 		Writes json.RawMessage `json:"writes"`
+		Goto   []string        `json:"goto"`
 		Run    bool            `json:"run"`
 	}
 	if err := r.body(&q); err != nil {
@@ -91,7 +80,7 @@ func apiEdit(r *request) (any, error) {
 	}
 	t, err := r.source.Thread(r.Context(), r.PathValue("id"))
 	if err == nil {
-		err = r.source.Edit(r.Context(), t.ID, Edit{At: q.At, As: q.As, Writes: q.Writes})
+		err = r.source.Edit(r.Context(), t.ID, Edit{At: q.At, As: q.As, Writes: q.Writes, Goto: q.Goto})
 	}
 	if err != nil {
 		return nil, err

@@ -55,6 +55,11 @@ const more = recordsPage + 1
 
 // mention shows the request of the public interface that does the same as a page or a form.
 func (r *request) mention(method, path string, body any) h.Part {
+	return copied(r.curl(method, path, body))
+}
+
+// curl is the command of a request.
+func (r *request) curl(method, path string, body any) string {
 	scheme := "http"
 	if r.TLS != nil {
 		scheme = "https"
@@ -74,7 +79,7 @@ func (r *request) mention(method, path string, body any) h.Part {
 		_ = e.Encode(body) // of values that are JSON
 		text += " -H 'Content-Type: application/json' -d " + quoted(strings.TrimSpace(b.String()))
 	}
-	return copied(text)
+	return text
 }
 
 // around leads to the pages of a list before and after the one that has shown records from offset.

@@ -159,6 +159,7 @@ func TestChat_ShowsWhatIsBeingWritten(t *testing.T) {
 		token(2, graph.Token{Call: &graph.TokenCall{ID: "c", Name: "find", Arguments: `{"a"`}})}})
 	holds(t, get(t, h, "/studio/threads/c/chat"), 200, `data-message="m9"`, "I think", "so <em>far</em>", "!attempted", "<b>find</b>", "{&#34;a&#34;", `data-position="2"`, "has failed in 2.0 s")
 	next := reads(t, h, "/studio/threads/c/events", "1")
+	next("id: 2") // the status of the thread has no id
 	if got := next("data: "); !strings.Contains(got, `"reasoning":"I think"`) || !strings.Contains(got, `"call":{"index":0,"id":"c","name":"find"`) {
 		t.Errorf("the stream has %s", got)
 	}

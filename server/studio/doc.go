@@ -9,8 +9,8 @@
 //
 //   - /graphs lists the graphs with the states of their threads, and /graphs/{id} draws one, with
 //     its subgraphs down to ?depth=.
-//   - /threads lists the threads, by ?status= and ?graph=, from ?offset=. Its form cancels, prunes,
-//     deletes and exports those that are selected.
+//   - /threads lists the threads, by ?status=, ?graph=, ?prefix= of the id and ?state= at a path,
+//     from ?offset=. Its form cancels, prunes, deletes and exports those that are selected.
 //   - /threads/{id} shows a thread at ?at=, a checkpoint. It has the picture of the run, the steps
 //     of the turn and the state. It lists what changed since ?from= or the checkpoint before, with
 //     who wrote it, and the history before ?before=.
@@ -24,12 +24,14 @@
 //     and /api/system. POST to a thread's /fork, /edit, /rerun and /replay, and to
 //     /api/inbox/{thread}/{question}, acts as the forms do. /api/workflow.schema.json is the schema
 //     of workflows; POST to /api/workflows/check and /api/complete checks and completes a text.
+//     /api/workflows/{path} is a file of the editor with its ETag, and PUT writes it.
 //   - /graphs/{id}/run has a form for an input, made of the schema.
 //   - /threads/{id}/chat is the conversation of a thread at ?at=, with the messages before
 //     ?before=. /graphs/{id}/chat begins one.
 //   - /editor lists the workflows, or has a text to check, and /editor/{path} has one with its
 //     mistakes and its picture.
-//   - /inbox lists the open questions of all threads. The form of each is sent to
+//   - /inbox lists the open questions of all threads, by ?graph=, ?to=, ?text= and ?overdue=, from
+//     ?offset=, and /inbox/{thread}/{question} has one. The form of each is sent to
 //     /threads/{id}/answer.
 //
 // # Scripts

@@ -166,6 +166,58 @@ func TestAPI_ChecksAndCompletesTexts(t *testing.T) {
 	holds(t, get(t, h, "/studio/api/workflow.schema.json"), 403)
 }
 
+func TestAPI_ReadsAndWritesWorkflows(t *testing.T) {
+	h, s := newEditor(t, func(*studio.Config, *shelf) {})
+	const at = "/studio/api/workflows/"
+	put := func(h http.Handler, path, tag, site, body string) *httptest.ResponseRecorder {
+		r, w := httptest.NewRequest(http.MethodPut, at+path, strings.NewReader(body)), httptest.NewRecorder()
+		r.Header.Set("Sec-Fetch-Site", site)
+		if tag != "" {
+			r.Header.Set("If-Match", tag)
+		}
+		h.ServeHTTP(w, r)
+		return w
+	}
+	read := get(t, h, at+"flows/a%20b.yaml")
+	holds(t, read, 200, `{"path":"flows/a b.yaml","yaml":"name: \u003cx\u003e\n","tag":"t"}`)
+	if got := read.Header().Get("ETag"); got != `"t"` {
+		t.Errorf("the file has the ETag %s", got)
+	}
+	holds(t, get(t, h, at+"none.yaml"), 404, "does not exist")
+	for _, w := range []struct {
+		path, tag, site, body string
+		status                int
+		want                  string
+	}{
+		{"flows/a%20b.yaml", "", "same-origin", `{"yaml":"x"}`, 412, "exists; send its ETag as If-Match"},
+		{"flows/a%20b.yaml", `"u"`, "same-origin", `{"yaml":"x"}`, 412, "has changed since it was opened"},
+		{"flows/a%20b.yaml", `"t"`, "same-origin", `{"yaml":"bad"}`, 422, "line 2, column 3: \\u003cbad\\u003e is wrong"},
+		{"flows/a%20b.yaml", `"t"`, "cross-site", `{"yaml":"x"}`, 403, "must come from a page of the studio"},
+		{"flows/a%20b.yaml", `"t"`, "same-origin", `{`, 400, "must be JSON"},
+		{"flows/a%20b.yaml", `"t"`, "same-origin", `{"yaml":"` + strings.Repeat("x", 1<<20+1) + `"}`, 413, "1048576 bytes"},
+		{"up.yaml", "", "same-origin", `{"yaml":"x"}`, 422, "must be below the folder"},
+	} {
+		holds(t, put(h, w.path, w.tag, w.site, w.body), w.status, w.want)
+		if s.file.Text != "name: <x>\n" {
+			t.Fatalf("PUT %s %s writes %q", w.path, w.body, s.file.Text)
+		}
+	}
+	holds(t, put(h, "flows/a%20b.yaml", `W/"t"`, "same-origin", `{"yaml":"x"}`), 200, `"tag":"t+"`)
+	holds(t, put(h, "flows/a%20b.yaml", `"t+"`, "same-origin", `{"yaml":"bad","force":true}`), 200, `"tag":"t++"`)
+	if s.file.Text != "bad" {
+		t.Errorf("the file has %q", s.file.Text)
+	}
+
+	h, _ = newEditor(t, func(_ *studio.Config, s *shelf) { s.none = true })
+	holds(t, get(t, h, at+"flows/a%20b.yaml"), 404, "has no files")
+	h, _ = newEditor(t, func(c *studio.Config, _ *shelf) { c.ReadOnly = true })
+	holds(t, get(t, h, at+"flows/a%20b.yaml"), 200)
+	holds(t, put(h, "flows/a%20b.yaml", `"t"`, "same-origin", `{"yaml":"x"}`), 405)
+	h, _ = newEditor(t, func(c *studio.Config, _ *shelf) { c.Open = nil })
+	holds(t, get(t, h, at+"flows/a%20b.yaml"), 403)
+	holds(t, put(h, "flows/a%20b.yaml", `"t"`, "same-origin", `{"yaml":"x"}`), 403)
+}
+
 func TestEditor_WritesNothingReadOnly(t *testing.T) {
 	h, s := newEditor(t, func(c *studio.Config, _ *shelf) { c.ReadOnly = true })
 	holds(t, get(t, h, "/studio/editor/flows/a%20b.yaml"), 200, "No mistakes", `!value="save"`)

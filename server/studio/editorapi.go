@@ -2,7 +2,10 @@ package studio
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/weftrun/weft/graph"
 )
@@ -15,13 +18,15 @@ type editedText struct {
 	Col  int    `json:"col"`
 }
 
+var errTextTooLong = &requestError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the text has more than %d bytes", maxEdited)}
+
 // edited reads such a body.
 func (r *request) edited() (e Editor, text editedText, err error) {
 	if e, err = r.editor(); err == nil {
 		err = r.body(&text)
 	}
 	if err == nil && len(text.YAML) > maxEdited {
-		err = &requestError{http.StatusRequestEntityTooLarge, "the text is too long"}
+		err = errTextTooLong
 	}
 	return e, text, err
 }
@@ -73,6 +78,100 @@ func apiCheck(r *request) (any, error) {
 		out.Mistakes = append(out.Mistakes, one)
 	}
 	return out, nil
+}
+
+// apiFile is a file of a workflow. Its tag is the ETag of the answer, too.
+type apiFile struct {
+	Path string `json:"path"`
+	YAML string `json:"yaml"`
+	Tag  string `json:"tag"`
+}
+
+func (f apiFile) etag() string { return `"` + f.Tag + `"` }
+
+// file returns the editor of a studio that has files.
+func (r *request) file() (e Editor, path string, err error) {
+	e, err = r.editor()
+	if err == nil && !e.Keeps() {
+		err = &requestError{http.StatusNotFound, "this studio has no files"}
+	}
+	return e, r.PathValue("path"), err
+}
+
+// fileError returns the error of a file as that of its request.
+func fileError(status int, err error) error {
+	var wrong *PathError
+	var conflict *ConflictError
+	switch {
+	case errors.As(err, &wrong):
+		return &requestError{status, wrong.Error()}
+	case errors.As(err, &conflict):
+		return &requestError{http.StatusPreconditionFailed, conflict.Error()}
+	}
+	return err
+}
+
+// apiReadWorkflow returns a file.
+func apiReadWorkflow(r *request) (any, error) {
+	e, path, err := r.file()
+	if err != nil {
+		return nil, err
+	}
+	f, err := e.Read(path)
+	if err != nil {
+		return nil, fileError(http.StatusNotFound, err)
+	}
+	return apiFile{f.Path, f.Text, f.Tag}, nil
+}
+
+// apiWriteWorkflow takes {"yaml", "force"} and writes a file whose ETag is that of If-Match.
+// Without If-Match the file must not exist. A text with mistakes is written only with force.
+func apiWriteWorkflow(r *request) (any, error) {
+	e, path, err := r.file()
+	if err != nil {
+		return nil, err
+	}
+	var text struct {
+		YAML  string `json:"yaml"`
+		Force bool   `json:"force"`
+	}
+	if err := r.body(&text); err != nil {
+		return nil, err
+	}
+	if len(text.YAML) > maxEdited {
+		return nil, errTextTooLong
+	}
+	if !text.Force {
+		ctx, cancel := context.WithTimeout(r.Context(), checkTime)
+		defer cancel()
+		checked, err := e.Check(ctx, path, text.YAML)
+		if err != nil {
+			return nil, err
+		}
+		if checked.Drawing == nil {
+			return nil, &requestError{http.StatusUnprocessableEntity, "the file was not written, since it has mistakes" + checked.first()}
+		}
+	}
+	tag := strings.Trim(strings.TrimPrefix(r.Header.Get("If-Match"), "W/"), `"`) // a proxy that compresses makes it weak
+	f := File{Path: path, Text: text.YAML, Tag: tag}
+	var exists *ConflictError
+	if f.Tag, err = e.Write(f); errors.As(err, &exists) && tag == "" {
+		return nil, &requestError{http.StatusPreconditionFailed, fmt.Sprintf("the file %q exists; send its ETag as If-Match", path)}
+	}
+	if err != nil {
+		return nil, fileError(http.StatusUnprocessableEntity, err)
+	}
+	return apiFile{f.Path, f.Text, f.Tag}, nil
+}
+
+// first is the first mistake, after a colon; "" without one.
+func (c Checked) first() string {
+	for _, m := range c.Mistakes {
+		if !m.Warning {
+			return fmt.Sprintf(": line %d, column %d: %s", m.Line, m.Col, m.Text)
+		}
+	}
+	return ""
 }
 
 // apiComplete takes {"yaml", "path", "line", "col"} and returns what may be written there.

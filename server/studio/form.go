@@ -88,7 +88,8 @@ func (s *schema) kind(depth int) string {
 
 // entry is a field of a form, with what was entered.
 type entry struct {
-	Form     string // "in" for an input, "set" for settings
+	Form     string // "in" for an input, "set" for settings, "value" for an answer
+	Owner    string // what the ids of its inputs begin with; "" for the only form of a page
 	Path     string // the name of its input, such as options.rounds; "" is the whole
 	Name     string // of the member
 	Label    string
@@ -134,6 +135,14 @@ func entryOf(form, path, name string, s *schema, required bool, depth int) *entr
 		e.Parts = append(e.Parts, entryOf(form, at, p.Name, p.Schema, slices.Contains(s.Required, p.Name), depth+1))
 	}
 	return e
+}
+
+// own sets what the ids of the inputs begin with.
+func (e *entry) own(owner string) {
+	e.Owner = owner
+	for _, p := range e.Parts {
+		p.own(owner)
+	}
 }
 
 // inputName is the name of the input of a field.

@@ -1,11 +1,11 @@
 package studio
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	h "github.com/weftrun/weft/internal/markup"
@@ -20,12 +20,7 @@ func (e *entry) inputs() h.Part {
 		}
 		return h.Fieldset(h.Legend(h.Text(e.Label)), e.hint(), parts)
 	}
-	id := e.Form + "-" + strings.Map(func(r rune) rune {
-		if r <= ' ' {
-			return '-'
-		}
-		return r
-	}, e.Path)
+	id := idOf(e.Owner + e.Form + "-" + e.Path)
 	about := h.Parts{h.ID(id), h.Name(e.inputName())}
 	if e.Mistake != "" {
 		about = append(about, h.Aria("invalid", "true"), h.Aria("describedby", id+"-mistake"))
@@ -37,6 +32,24 @@ func (e *entry) inputs() h.Part {
 	return h.Div(h.Class("fields"),
 		h.Label(h.For(id), h.Text(label)), e.input(about), e.hint(),
 		h.If(e.Mistake != "", h.Span(h.Class("mistake"), h.ID(id+"-mistake"), h.Text(e.Mistake))))
+}
+
+// idOf returns a name as the id of an element, which has no white space.
+func idOf(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' {
+			return '-'
+		}
+		return r
+	}, name)
+}
+
+// maxRows is how many rows a field of text has at most.
+const maxRows = 12
+
+// rows are the rows of a field: at least as many as given, and one for each line of the text.
+func rows(text string, least int) h.Attr {
+	return h.Rows(strconv.Itoa(min(max(least, strings.Count(text, "\n")+1), maxRows)))
 }
 
 func (e *entry) hint() h.Part {
@@ -74,19 +87,17 @@ func (e *entry) input(about h.Part) h.Part {
 	case "list":
 		return h.Textarea(about, h.Rows("3"), h.Text(e.Text))
 	case "json":
-		return h.Textarea(about, h.Rows("3"), h.Spellcheck("false"), h.Text(e.Text))
+		return h.Textarea(about, rows(e.Text, 3), h.Spellcheck("false"), h.Text(e.Text))
 	}
-	return h.Textarea(about, h.Rows("1"), h.Text(e.Text))
+	return h.Textarea(about, rows(e.Text, 1), h.Text(e.Text))
 }
 
 // runForm is the page on which a run is started.
 type runForm struct {
-	graph   Graph
-	thread  string // for another turn; "" for a new thread
-	form    *entry
-	raw     string
-	mistake string // of the raw input, or of the whole
-	options runOptions
+	valueForm // the input
+	graph     Graph
+	thread    string // for another turn; "" for a new thread
+	options   runOptions
 }
 
 func (f *runForm) view(r *request) view {
@@ -98,18 +109,13 @@ func (f *runForm) view(r *request) view {
 	if f.options.assistant != "" {
 		where += ", with the settings of the assistant " + f.options.assistant
 	}
-	thread := h.Parts{hidden("thread", f.thread), hidden("assistant", f.options.assistant)}
 	return view{"/graphs", "Run " + f.graph.ID, h.Parts{
 		h.P(h.Text("Starts a run of "), link(r.graphPath(f.graph.ID), f.graph.ID), h.Text(" "+where+".")),
 		h.If(f.mistake != "", h.P(h.Class("error"), h.Role("alert"), h.Text(f.mistake))),
 		h.Custom("weft-form", h.Data("input", path+"/input"),
-			h.Div(h.Class("bench"),
-				h.Form(h.Method("post"), h.Action(path), thread, f.form.inputs(), f.optionFields(), h.P(h.Class("buttons"), h.Button(h.Class("main"), h.Text("Start the run")))),
-				section("raw", "As JSON", h.Form(h.Method("post"), h.Action(path), thread,
-					h.Label(h.Text("Input "), h.Textarea(h.Name("raw"), h.Rows("12"), h.Spellcheck("false"), h.Text(f.raw))),
-					h.P(h.Class("buttons"), h.Button(h.Text("Start with this JSON"))),
-					f.command(r),
-				)),
+			h.Form(h.Class("bench"), h.Method("post"), h.Action(path), hidden("thread", f.thread), hidden("assistant", f.options.assistant),
+				h.Div(f.form.inputs(), f.optionFields(), send("main", "Start the run")),
+				section("raw", "As JSON", f.rawField("Input", "12"), h.P(h.Class("buttons"), button("from", "json", "Start with this JSON")), copied(f.command(r))),
 			),
 		),
 	}}
@@ -147,7 +153,7 @@ func (r *request) runForm(thread string) (*runForm, error) {
 		return nil, err
 	}
 	schemas := g.Graph.Schemas()
-	return &runForm{graph: g, thread: thread, form: schemaForm(schemas.Input), options: runOptions{settings: settingsForm(schemas.Settings)}}, nil
+	return &runForm{graph: g, thread: thread, valueForm: valueForm{noun: "input", form: schemaForm(schemas.Input)}, options: runOptions{settings: settingsForm(schemas.Settings)}}, nil
 }
 
 // startRun starts a run with what was entered.
@@ -157,6 +163,9 @@ func startRun(r *request) (view, string, error) {
 		return view{}, "", err
 	}
 	input, ok := f.read(r.PostForm)
+	if input == nil {
+		input = json.RawMessage("{}")
+	}
 	start, err := f.options.read(r)
 	if err != nil {
 		f.mistake, ok = err.Error(), false
@@ -175,28 +184,4 @@ func startRun(r *request) (view, string, error) {
 		return view{}, "", err
 	}
 	return view{}, r.threadPath(thread), nil
-}
-
-// read returns the input, of the fields or of the JSON beside them. Each shows what the other has.
-func (f *runForm) read(form url.Values) (input json.RawMessage, ok bool) {
-	if form.Has("raw") {
-		f.raw = form.Get("raw")
-		if input = json.RawMessage(strings.TrimSpace(f.raw)); !json.Valid(input) {
-			f.mistake = "the input must be JSON"
-			return nil, false
-		}
-		f.form.fill(input)
-		return input, true
-	}
-	input, ok = f.form.read(form)
-	if input == nil {
-		input = json.RawMessage("{}")
-	}
-	var pretty bytes.Buffer
-	_ = json.Indent(&pretty, input, "", "  ") // of valid JSON
-	f.raw = pretty.String()
-	if !ok {
-		f.mistake = "some fields have mistakes"
-	}
-	return input, ok
 }

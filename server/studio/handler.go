@@ -50,19 +50,21 @@ func New(c Config) *Handler {
 	}
 	s.assets, s.build = files, files.build()
 	for pattern, show := range map[string]func(*request) (view, error){
-		"/inbox":             listQuestions,
-		"/graphs":            listGraphs,
-		"/graphs/{id}":       showGraph,
-		"/threads":           listThreads,
-		"/threads/{id}":      showThread,
-		"/graphs/{id}/run":   showForm,
-		"/graphs/{id}/chat":  newChat,
-		"/threads/{id}/chat": showChat,
+		"/inbox":                     listQuestions,
+		"/inbox/{thread}/{question}": showQuestion,
+		"/graphs":                    listGraphs,
+		"/graphs/{id}":               showGraph,
+		"/threads":                   listThreads,
+		"/threads/{id}":              showThread,
+		"/graphs/{id}/run":           showForm,
+		"/graphs/{id}/chat":          newChat,
+		"/threads/{id}/chat":         showChat,
 	} {
 		s.mux.HandleFunc("GET "+s.config.Base+pattern, s.page(show))
 	}
 	s.mux.HandleFunc("GET "+s.config.Base+"/threads/{id}/state.json", s.state)
 	s.mux.HandleFunc("GET "+s.config.Base+"/threads/{id}/events", s.events)
+	s.mux.HandleFunc("GET "+s.config.Base+"/threads/{id}/blobs/{hash}", s.blob)
 	s.mux.HandleFunc("GET "+s.config.Base+"/changes", s.changes)
 	s.mux.Handle("GET "+s.config.Base+"/web/{hash}/{name}", s.assets)
 	if !c.ReadOnly {
@@ -86,7 +88,9 @@ func New(c Config) *Handler {
 	}
 	s.addRecords()
 	s.addAPI()
-	s.mux.HandleFunc("POST "+s.config.Base+"/graphs/{id}/run/input", s.checkForm)
+	s.mux.HandleFunc("POST "+s.config.Base+"/graphs/{id}/run/input", s.check(checkForm))
+	s.mux.HandleFunc("POST "+s.config.Base+"/threads/{id}/answer/input", s.check(checkAnswer))
+	s.mux.HandleFunc("POST "+s.config.Base+"/threads/{id}/edit/input", s.check(checkEdit))
 	if c.Editor != nil {
 		for _, path := range []string{"/editor", "/editor/{path...}"} {
 			s.mux.HandleFunc("GET "+s.config.Base+path, s.page(showEditor))

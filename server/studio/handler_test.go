@@ -48,7 +48,7 @@ func (m *memory) Graphs(context.Context) ([]studio.Graph, error) { return m.grap
 
 func (m *memory) Threads(_ context.Context, q studio.Query) (page []studio.Thread, total int, err error) {
 	for _, t := range m.threads {
-		if (q.Status == "" || t.Status == q.Status) && (q.Graph == "" || t.GraphID == q.Graph) {
+		if (q.Status == "" || t.Status == q.Status) && (q.Graph == "" || t.GraphID == q.Graph) && strings.HasPrefix(t.ID, q.Prefix) {
 			if total++; total > q.Offset && len(page) < q.Limit {
 				page = append(page, t)
 			}
@@ -103,7 +103,19 @@ func (m *memory) Start(_ context.Context, s studio.Start) (string, error) {
 func (m *memory) Resume(_ context.Context, t studio.Thread) error { return m.note("resume %s", t.ID) }
 
 func (m *memory) Edit(_ context.Context, thread string, e studio.Edit) error {
-	return m.note("edit %s at %d as %q: %s", thread, e.At, e.As, e.Writes)
+	then := ""
+	for _, node := range e.Goto {
+		then += " then " + node
+	}
+	return m.note("edit %s at %d as %q: %s%s", thread, e.At, e.As, e.Writes, then)
+}
+
+func (m *memory) ServeBlob(w http.ResponseWriter, r *http.Request, thread, hash string) error {
+	if hash != "known" {
+		return errNone
+	}
+	fmt.Fprint(w, thread, " ", r.URL.Query().Get("type"))
+	return nil
 }
 
 func (m *memory) Cancel(_ context.Context, thread string) error { return m.note("cancel %s", thread) }
@@ -267,6 +279,41 @@ func TestThreads(t *testing.T) {
 	holds(t, get(t, h, "/studio/threads?graph=un/used"), 200, "No thread matches")
 	holds(t, get(t, h, "/studio/threads?offset=1000"), 200, "no threads from here on")
 	holds(t, get(t, h, "/studio/threads?status=odd"), 400, "status must be one of")
+	holds(t, get(t, h, "/studio/threads?sort=odd"), 400, "sort must be one of created, updated, status")
+	holds(t, get(t, h, "/studio/threads?metadata=user"), 400, "metadata must be NAME=VALUE")
+	holds(t, get(t, h, "/studio/threads?metadata=user%3Dada&metadata=&text=t+1&sort=updated"), 200,
+		`name="metadata" value="user=ada"`, `name="metadata" value=""`, `name="text" value="t 1"`, `<option value="updated" selected>`)
+}
+
+func TestThreads_HaveExtents(t *testing.T) {
+	h, _ := newStudio(t, "/studio")
+	listed := get(t, h, "/studio/threads?prefix=t")
+	holds(t, listed, 200, "1 to 1 of 1", `name="prefix" value="t"`)
+	cells := regexp.MustCompile(`<td class="number">([^<]*)</td>`).FindAllStringSubmatch(listed.Body.String(), -1)
+	if len(cells) != 3 || cells[0][1] != "1" || cells[1][1] != "4" || !strings.HasSuffix(cells[2][1], "B") {
+		t.Errorf("got the turns, steps and bytes %q, want 1, 4 and a size", cells)
+	}
+	holds(t, get(t, h, "/studio/threads?prefix=new-a"), 200, `<td class="number"></td>`, "!B</td>")
+	holds(t, get(t, h, "/studio/api/threads?prefix=t"), 200, `"turns":1,"steps":4,"bytes":`)
+	holds(t, get(t, h, "/studio/api/threads?prefix=new-a"), 200, `"total":5`, `!"bytes"`)
+}
+
+func TestThreads_SelectedByState(t *testing.T) {
+	h, _ := newStudio(t, "/studio")
+	for query, found := range map[string]bool{
+		"question": true, "question=<i>why</i>": true, "question=why": false, "facts.%23=2": true, "facts.0": true, "facts.9": false, "none": false, "question=1": false,
+	} {
+		page := get(t, h, "/studio/threads?state="+strings.ReplaceAll(strings.ReplaceAll(query, "<", "%3C"), "/", "%2F")).Body.String()
+		if got := strings.Contains(page, "/studio/threads/t%201"); got != found {
+			t.Errorf("%s finds the thread: %v, want %v", query, got, found)
+		}
+		if want := map[bool]string{true: "1 of", false: "0 of"}[found] + " the threads 1 to 122 of 122 have that state"; !strings.Contains(page, want) {
+			t.Errorf("%s: the page does not say %q", query, want)
+		}
+	}
+	holds(t, get(t, h, "/studio/threads?state=question&offset=100"), 200, "0 of the threads 101 to 122 of 122", "from the first")
+	holds(t, get(t, h, "/studio/api/threads?state=facts.9"), 200, `"looked":122`, `"threads":[]`, `"total":122`)
+	holds(t, get(t, h, "/studio/threads?state=%3D1"), 400, "state must be PATH")
 }
 
 func TestThread_AtTheNewestCheckpoint(t *testing.T) {

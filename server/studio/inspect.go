@@ -185,10 +185,10 @@ func (p *threadPage) retries() h.Part {
 		return nil
 	}
 	slices.SortStableFunc(all, func(a, b costly) int { return cmp.Compare(b.took+b.waited, a.took+a.waited) })
-	return h.Parts{h.H3(h.Text("Attempts that failed, the costliest first")), scroll("Table of failed attempts", h.Table(heads("Node", "Attempt", "Took", "Waited after", "Why"),
+	return h.Parts{h.H3(h.Text("Attempts that failed, the costliest first")), scroll("Table of failed attempts", h.Table(heads("Node", "Attempt", "Why", "Took", "Waited after"),
 		h.Tbody(h.Each(all[:min(len(all), maxCostly)], func(c costly) h.Part {
-			return h.Tr(h.Th(h.Scope("row"), h.Text(c.Node)), h.Td(h.Class("number"), h.Text(fmt.Sprint(c.Attempt))), h.Td(h.Class("number"), h.Text(picture.Duration(c.took))),
-				h.Td(h.Class("number"), h.Text(picture.Duration(c.waited))), h.Td(h.Class("wide"), h.Text(c.Note)))
+			return h.Tr(h.Th(h.Scope("row"), h.Text(c.Node)), h.Td(h.Class("number"), h.Text(fmt.Sprint(c.Attempt))), h.Td(h.Class("wide"), h.Text(c.Note)),
+				h.Td(h.Class("number"), h.Text(picture.Duration(c.took))), h.Td(h.Class("number"), h.Text(picture.Duration(c.waited))))
 		})))), h.If(len(all) > maxCostly, muted(fmt.Sprintf("%d more failed.", len(all)-maxCostly)))}
 }
 
@@ -201,7 +201,7 @@ func (p *threadPage) writer(r *request, name string) h.Part {
 				if c.Source == checkpoint.Input {
 					text = "the input"
 				}
-				return h.Small(h.Class("hint"), h.Text("by "), swap(r.with(escapedPath("threads", p.ID), "at", fmt.Sprint(c.Checkpoint), "from", "", "tab", ""), "", fmt.Sprintf("%s in step %d", text, c.Step)))
+				return h.Small(h.Class("hint"), h.Text("by "), swap(r.with(escapedPath("threads", p.ID), "at", fmt.Sprint(c.Checkpoint), "from", "", "tab", "task", "node", ran.Node), "", fmt.Sprintf("%s in step %d", text, c.Step)))
 			}
 		}
 	}

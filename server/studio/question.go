@@ -14,7 +14,6 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
-	h "github.com/weftrun/weft/internal/markup"
 )
 
 // question is an open question with its form.
@@ -23,10 +22,14 @@ type question struct {
 	Thread  string
 	GraphID string
 	Data    field    // what the question is about; Text is "" without data
-	Args    string   // of the action, to be edited
-	Form    string   // "decision", "yesno", "choice", "number", "text" or "json"; "" without a form
+	Form    string   // "decision", "yesno", "choice", "number", "text" or "fields"; "" without a form
 	Choices []string // of a "choice", as JSON
-	View    string   // the page that the form leads back to: "chat", or "" for the thread
+	Value   *valueForm
+	Message string // that was entered
+	Answer  string // that was entered, of a "text" or "number"
+	Mistake string
+	Now     time.Time
+	View    string // the page that the form leads back to: "chat", or "" for the thread
 }
 
 // May reports whether a decision answers the question.
@@ -34,17 +37,20 @@ func (q question) May(decision string) bool {
 	return q.Action != nil && slices.Contains(q.Action.Allow, graph.DecisionType(decision))
 }
 
+// questionID is the id of a question on its page.
+func questionID(thread, id string) string { return idOf("q-" + thread + "-" + id) }
+
 // questionOf returns an open question; write is false if it is only shown.
 func questionOf(t Thread, in graph.Interrupt, write bool) question {
-	q := question{Interrupt: in, Thread: t.ID, GraphID: t.GraphID}
+	q := question{Interrupt: in, Thread: t.ID, GraphID: t.GraphID, Now: time.Now()}
 	if len(in.Data) > 0 {
 		q.Data = fieldOf("", in.Data)
 	}
-	if in.Action != nil && len(in.Action.Args) > 0 {
-		q.Args = indented(in.Action.Args)
-	}
 	if write && in.Kind == "question" && t.GraphID != "" {
 		q.Form, q.Choices = formOf(in)
+	}
+	if q.Form == "fields" || q.Form == "decision" && q.May("edit") {
+		q.Value = answerForm(t.ID, in, nil)
 	}
 	return q
 }
@@ -72,7 +78,7 @@ func formOf(in graph.Interrupt) (form string, choices []string) {
 	case schema.Type == "number" || schema.Type == "integer":
 		return "number", nil
 	}
-	return "json", nil
+	return "fields", nil
 }
 
 func indented(data json.RawMessage) string {
@@ -80,77 +86,52 @@ func indented(data json.RawMessage) string {
 	return f.Text
 }
 
-// answerOf reads the answer from a form that questionOf has described.
-func answerOf(in graph.Interrupt, form url.Values) (json.RawMessage, error) {
-	kind, _ := formOf(in)
-	value := strings.TrimSpace(form.Get("answer"))
+// read reads the answer from the form of the question, which then shows what was entered. It
+// returns an error of the form if the answer has a mistake.
+func (q *question) read(form url.Values) (value json.RawMessage, err error) {
+	kind, _ := formOf(q.Interrupt)
+	q.Mistake, q.Answer = "", form.Get("answer")
 	switch {
+	case kind == "fields" || kind == "decision" && form.Get("decision") == string(graph.DecisionEdit):
+		q.Value = answerForm(q.Thread, q.Interrupt, form)
+		var ok bool
+		if value, ok = q.Value.read(form); !ok {
+			q.Mistake = q.Value.mistake
+			break
+		}
+		value = editTo(q.Interrupt, value)
 	case kind == "decision":
-		return decisionOf(form)
+		d := graph.Decision{Type: graph.DecisionType(form.Get("decision"))}
+		if q.Message = form.Get("message"); d.Type != graph.DecisionApprove {
+			d.Message = q.Message
+		}
+		if value, err = json.Marshal(d); err != nil {
+			return nil, err
+		}
 	case kind == "text":
-		return json.Marshal(form.Get("answer"))
-	case !json.Valid([]byte(value)):
-		return nil, &requestError{http.StatusUnprocessableEntity, fmt.Sprintf("the answer must be JSON (got %.100q)", value)}
-	}
-	return json.RawMessage(value), nil
-}
-
-// decisionOf reads the answer to an approval.
-func decisionOf(form url.Values) (json.RawMessage, error) {
-	d := graph.Decision{Type: graph.DecisionType(form.Get("decision")), Message: form.Get("message")}
-	if d.Type == graph.DecisionEdit {
-		args := strings.TrimSpace(form.Get("args"))
-		if !json.Valid([]byte(args)) {
-			return nil, &requestError{http.StatusUnprocessableEntity, fmt.Sprintf("the arguments must be JSON (got %.100q)", args)}
+		if value, err = json.Marshal(q.Answer); err != nil {
+			return nil, err
 		}
-		d.Args = json.RawMessage(args)
-	}
-	if d.Type == graph.DecisionApprove || d.Type == graph.DecisionEdit {
-		d.Message = ""
-	}
-	return json.Marshal(d)
-}
-
-// listQuestions is the page with the open questions of all threads.
-func listQuestions(r *request) (view, error) {
-	offset, err := r.number("offset", 1<<31)
-	if err != nil {
-		return view{}, err
-	}
-	threads, total, err := r.source.Threads(r.Context(), Query{Status: "interrupted", Offset: int(offset), Limit: threadsPage})
-	if err != nil {
-		return view{}, err
-	}
-	var all h.Parts
-	for _, t := range threads {
-		open, err := questions(r, t)
-		if err != nil {
-			return view{}, err
+	default:
+		if value = json.RawMessage(strings.TrimSpace(q.Answer)); !json.Valid(value) {
+			q.Mistake = fmt.Sprintf("the answer must be JSON (got %.100q)", value)
 		}
-		all = append(all, h.Each(open, r.question))
 	}
-	older := ""
-	if int(offset)+len(threads) < total {
-		older = r.with("/inbox", "offset", fmt.Sprint(int(offset)+threadsPage))
+	if q.Mistake == "" {
+		q.Mistake = refusal(q.Interrupt, value)
 	}
-	if total == 0 {
-		all = h.Parts{h.P(h.Text("No thread waits for a person."))}
-	} else if h.String(all) == "" {
-		all = h.Parts{h.P(h.Text("No thread on this page has a question."))}
+	if q.Mistake != "" {
+		return nil, &requestError{http.StatusUnprocessableEntity, q.Mistake}
 	}
-	return view{"/inbox", "Inbox", r.lists(all, h.If(older != "", h.P(neighbour(older, "next", "older"))))}, nil
+	return value, nil
 }
 
-// questions returns the open questions of a thread.
-func questions(r *request, t Thread) (open []question, err error) {
-	head, err := graph.Inspect(r.Context(), t.Store, checkpoint.Key{Thread: t.ID})
-	if errors.Is(err, graph.ErrUnknownThread) {
-		return nil, nil
+// refusal returns why an answer does not fit a question, or "".
+func refusal(in graph.Interrupt, answer json.RawMessage) string {
+	if err := in.Accepts(answer); err != nil {
+		return strings.TrimPrefix(err.Error(), "graph: ")
 	}
-	for _, in := range head.Interrupts {
-		open = append(open, questionOf(t, in, r.write))
-	}
-	return open, err
+	return ""
 }
 
 // answer takes the form of a question, and starts the run that goes on with the answer.
@@ -162,7 +143,8 @@ func answer(r *request) (view, string, error) {
 	for deadline := time.Now().Add(endingTime); ; {
 		err := r.answerOnce(t)
 		var wrong *requestError
-		if err == nil || errors.As(err, &wrong) || time.Now().After(deadline) {
+		var mistakes *wrongForm
+		if err == nil || errors.As(err, &wrong) || errors.As(err, &mistakes) || time.Now().After(deadline) {
 			return view{}, r.back(t.ID), err
 		}
 		if status, _ := r.fault(err); status != http.StatusConflict {
@@ -179,22 +161,42 @@ func answer(r *request) (view, string, error) {
 // endingTime is how long an answer waits for the end of the run that has asked.
 const endingTime = 3 * time.Second
 
-// answerOnce answers a question that is still open.
-func (r *request) answerOnce(t Thread) error {
+// asked returns a question of a thread that is still open.
+func (r *request) asked(t Thread, id string) (in graph.Interrupt, err error) {
 	head, err := graph.Inspect(r.Context(), t.Store, checkpoint.Key{Thread: t.ID})
 	if err != nil && !errors.Is(err, graph.ErrUnknownThread) {
-		return err
+		return in, err
 	}
-	id := r.PostForm.Get("question")
 	i := slices.IndexFunc(head.Interrupts, func(in graph.Interrupt) bool { return in.ID == id && in.Kind == "question" })
 	if i < 0 {
-		return &requestError{http.StatusConflict, "the question is not open any more: " + r.answerer(t, id)}
+		return in, &requestError{http.StatusConflict, "the question is not open any more: " + r.answerer(t, id)}
 	}
-	value, err := answerOf(head.Interrupts[i], r.PostForm)
+	return head.Interrupts[i], nil
+}
+
+// isClosed reports whether asked has failed since the question is not open any more, and what
+// became of it.
+func isClosed(err error) (text string, ok bool) {
+	if bad := (*requestError)(nil); errors.As(err, &bad) && bad.status == http.StatusConflict {
+		return bad.text, true
+	}
+	return "", false
+}
+
+// answerOnce answers a question that is still open. An answer with mistakes shows its form again,
+// at an address that only takes forms: the page does not follow the list.
+func (r *request) answerOnce(t Thread) error {
+	in, err := r.asked(t, r.PostForm.Get("question"))
 	if err != nil {
 		return err
 	}
-	return r.source.Answer(r.Context(), t, id, value)
+	q := questionOf(t, in, true)
+	q.View = r.PostForm.Get("view")
+	value, err := q.read(r.PostForm)
+	if err != nil {
+		return &wrongForm{view: r.questionPage(r.question(q))}
+	}
+	return r.source.Answer(r.Context(), t, in.ID, value)
 }
 
 // answerer returns who has answered a question.

@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -30,7 +31,7 @@ func (o *runOptions) fill(context json.RawMessage) {
 
 // readSettings takes the fields of the settings, and returns them with the JSON beside them.
 func (o *runOptions) readSettings(form url.Values, beside json.RawMessage) (json.RawMessage, error) {
-	if o.settings == nil || form.Has("raw") { // the form of the JSON has no settings
+	if o.settings == nil {
 		return beside, nil
 	}
 	value, ok := o.settings.read(form)
@@ -102,8 +103,8 @@ func (f *runForm) optionFields() h.Part {
 		nodes("Pause before", "before", o.before), nodes("Pause after", "after", o.after)))
 }
 
-// command is the request that starts the run.
-func (f *runForm) command(r *request) h.Part {
+// command is the request that starts the run as the form is.
+func (f *runForm) command(r *request) string {
 	assistant := f.graph.ID
 	if f.options.assistant != "" {
 		assistant = f.options.assistant
@@ -117,8 +118,21 @@ func (f *runForm) command(r *request) h.Part {
 	if f.thread != "" {
 		path = escapedPath("threads", f.thread) + path
 	}
-	if text := pretty(f.options.all); text != "" {
-		body["context"] = f.options.all
+	o := f.options
+	if pretty(o.all) != "" {
+		body["context"] = o.all
 	}
-	return r.mention(http.MethodPost, path, body)
+	if o.durability != "" {
+		body["durability"] = o.durability
+	}
+	if f.thread != "" {
+		body["multitask_strategy"] = cmp.Or(o.multitask, multitasks[0])
+	}
+	if len(o.before) > 0 {
+		body["interrupt_before"] = o.before
+	}
+	if len(o.after) > 0 {
+		body["interrupt_after"] = o.after
+	}
+	return r.curl(http.MethodPost, path, body)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"net/http"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -20,6 +21,9 @@ type Source interface {
 	Threads(ctx context.Context, q Query) (page []Thread, total int, err error)
 	// Thread returns a thread by its id.
 	Thread(ctx context.Context, id string) (Thread, error)
+	// ServeBlob answers with the content of a blob that a thread claims. The query has the media
+	// type of a picture to show.
+	ServeBlob(w http.ResponseWriter, r *http.Request, thread, hash string) error
 	// Answer starts a run of the thread that goes on with an answer to an open question. It fails
 	// if the answer is refused, or the thread has another run.
 	Answer(ctx context.Context, t Thread, question string, answer json.RawMessage) error
@@ -73,13 +77,25 @@ type Edit struct {
 	At     uint64 // the checkpoint that it goes on from; 0 for the newest
 	As     string // the node in whose name it is made; "" leaves what is due
 	Writes json.RawMessage
+	Goto   []string // the nodes where it goes on, or graph.End; none is where the edges of As lead
 }
 
 // Query selects threads. A zero field selects all.
 type Query struct {
 	Status, Graph string
+	// Metadata are values that the metadata of the threads have, as JSON.
+	Metadata map[string]json.RawMessage
+	// Text is part of the id, the error or a text of the metadata, in any case.
+	Text string
+	// Prefix is what the id begins with, in any case.
+	Prefix string
+	// Sort is one of Sorts; "" is the time of creation, the newest first.
+	Sort          string
 	Offset, Limit int
 }
+
+// Sorts are the orders of threads: the times are newest first.
+var Sorts = []string{"created", "updated", "status"}
 
 // Thread is a thread, and where its commits are.
 type Thread struct {

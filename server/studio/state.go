@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/weftrun/weft/state"
 )
 
 // maxValue is how many bytes of a value a page shows.
@@ -23,6 +25,8 @@ type field struct {
 	Kind string // such as "list of 3"; "" for a short value
 	Text string
 	Cut  bool
+
+	Blobs []state.BlobRef
 }
 
 // fieldsOf returns the fields of a state in the order of their names.
@@ -40,7 +44,7 @@ func fieldsOf(state json.RawMessage) ([]field, error) {
 }
 
 func fieldOf(name string, value json.RawMessage) field {
-	f := field{Name: name}
+	f := field{Name: name, Blobs: blobsIn(value)}
 	first := byte(0)
 	if len(value) > 0 {
 		first = value[0]

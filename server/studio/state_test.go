@@ -3,6 +3,7 @@ package studio
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -20,7 +21,7 @@ func TestFields_ValuesAreReadable(t *testing.T) {
 		`["` + long + `"]`:                     {Kind: "list of 1", Text: "[\n  \"" + long + "\"\n]"},
 		`{"b":"` + long + `","a":1}`:           {Kind: "object of 2", Text: "{\n  \"b\": \"" + long + "\",\n  \"a\": 1\n}"},
 	} {
-		if got := fieldOf("", json.RawMessage(value)); got != want {
+		if got := fieldOf("", json.RawMessage(value)); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, want %+v", value, got, want)
 		}
 	}

@@ -25,7 +25,8 @@ type threadPage struct {
 	Activity          activity
 	Run               *picture.Run
 	Picture, Timeline h.Part
-	Chart             h.Part
+	Chart             h.Part // of Times
+	Times             shownTimes
 	Text              string
 	Note              string // why there is no picture or state
 	Fields            []field
@@ -40,7 +41,8 @@ type threadPage struct {
 	Decisions         []graph.DecisionRecord
 	Turn              []graph.CommitInfo // up to the one that is shown, the newest first
 	Drawn             graph.Drawing
-	Spaces            []string // of subgraphs
+	Spaces            []string  // of subgraphs
+	Edited            *editForm // nil if nothing was entered
 }
 
 // branch is a branch of a thread.
@@ -89,11 +91,17 @@ func showThread(r *request) (view, error) {
 	if r.URL.Query().Get("ns") != "" {
 		return showChild(r, t)
 	}
-	p := &threadPage{Thread: t}
 	at, err := r.number("at", anyNumber)
 	if err != nil {
 		return view{}, err
 	}
+	return r.threadView(t, at, nil)
+}
+
+// threadView is the page of a thread at a checkpoint, 0 for the newest, with the form of a change
+// that has a mistake.
+func (r *request) threadView(t Thread, at uint64, edited *editForm) (view, error) {
+	p := &threadPage{Thread: t, Edited: edited}
 	turn, err := graph.Turn(r.Context(), t.Store, t.ID, at, turnSteps)
 	if errors.Is(err, graph.ErrUnknownThread) {
 		if at != 0 {
@@ -216,8 +224,17 @@ func (p *threadPage) draw(r *request, turn []graph.CommitInfo) (err error) {
 		now = time.Now()
 	}
 	spans := p.Activity.spans
-	if chart := picture.Gantt(lastOfSpans(spans), now); chart != "" && !r.first {
-		p.Chart = h.SVG(chart)
+	if !r.first && len(spans) > 0 {
+		if p.Times, err = r.shownTimes(spans, now); err != nil {
+			return err
+		}
+		last := lastOfSpans(spans, p.Times.Window, now)
+		p.Times.middle = picture.Middle(last, now, p.Times.Window)
+		if chart := picture.Gantt(last, now, p.Times.Window); chart != "" {
+			p.Chart = h.SVG(chart)
+		} else {
+			p.Chart = muted("Nothing ran in this time.")
+		}
 	}
 	if p.Graph == nil {
 		p.Timeline = h.SVG(picture.Timeline(newestOf(turn, maxColumns), nil, graph.Drawing{}))
@@ -251,5 +268,8 @@ const (
 // newestOf returns the first of a list that begins with the newest.
 func newestOf[T any](list []T, most int) []T { return list[:min(len(list), most)] }
 
-// lastOfSpans returns the newest spans of a turn.
-func lastOfSpans(spans []picture.Span) []picture.Span { return spans[max(0, len(spans)-maxSpans):] }
+// lastOfSpans returns the newest spans of a turn in a window.
+func lastOfSpans(spans []picture.Span, w picture.Window, now time.Time) []picture.Span {
+	shown := w.Of(spans, now)
+	return shown[max(0, len(shown)-maxSpans):]
+}

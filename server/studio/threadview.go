@@ -15,7 +15,7 @@ func (p *threadPage) view(r *request) view {
 	path := r.threadPath(p.ID)
 	var rest h.Part
 	if r.left = r.first && p.At > 0; !r.left {
-		rest = h.Parts{part("times", p.times(), p.wideRows(r)), part("timeline", p.turn()), part("decisions", p.decided()), part("subgraphs", p.children(r)), part("commits", p.checkpoints(r))}
+		rest = h.Parts{part("times", p.times(r), p.wideRows(r)), part("timeline", p.turn()), part("decisions", p.decided()), part("subgraphs", p.children(r)), part("commits", p.checkpoints(r))}
 	}
 	return view{"/threads", "Thread " + p.ID, h.Custom("weft-run", h.Data("events", path+"/events"), h.Data("position", fmt.Sprint(p.Activity.position)),
 		part("summary", p.summary(r), h.If(p.Error != "", h.P(h.Class("error"), h.Text(p.Error))), h.If(p.Note != "", muted(p.Note))),
@@ -89,11 +89,12 @@ func (p *threadPage) run() h.Part {
 }
 
 // times is the chart of what ran when.
-func (p *threadPage) times() h.Part {
+func (p *threadPage) times(r *request) h.Part {
 	if p.Chart == nil {
 		return nil
 	}
-	return section("chart", "Times", scroll("Chart of the times", p.Chart), p.retries())
+	return section("chart", "Times", p.Times.links(r, p.ID),
+		h.Custom("weft-times", h.Div(h.ID("chart-of-times"), h.Class("scroll"), h.Tabindex("0"), h.Role("region"), h.Aria("label", "Chart of the times"), p.Chart)), p.retries())
 }
 
 func (p *threadPage) state(r *request) h.Part {
@@ -102,7 +103,7 @@ func (p *threadPage) state(r *request) h.Part {
 	}
 	return section("state", "State",
 		h.Table(h.Class("state"), h.Tbody(h.Each(p.Fields, func(f field) h.Part {
-			return h.Tr(h.Th(h.Scope("row"), h.Text(f.Name), p.writer(r, f.Name)), h.Td(f.value()))
+			return h.Tr(h.Th(h.Scope("row"), h.Text(f.Name), p.writer(r, f.Name)), h.Td(f.value(), p.blobs(r, f)))
 		}))),
 		h.If(p.StateLink != "", h.P(link(p.StateLink, "as a file of JSON"))))
 }

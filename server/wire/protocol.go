@@ -200,8 +200,26 @@ func (s *protocolSender) sendNamed(channel, method, node, name string, data any)
 	if err != nil { // no record of a Recorder has parts that are not JSON
 		return
 	}
-	frame, _ := json.Marshal(protocolFrame{"event", strconv.FormatUint(seq, 10), seq, method, protocolParams{s.path, s.e.At, node, raw}})
+	id := strconv.FormatUint(seq, 10)
+	if channel == "lifecycle" {
+		id = runEventID(s.e.Run, id)
+	}
+	frame, _ := json.Marshal(protocolFrame{"event", id, seq, method, protocolParams{s.path, s.e.At, node, raw}})
 	s.out = append(s.out, ProtocolEvent{seq, method, frame})
+}
+
+// runEventID returns the id of an event of the lifecycle. Such an event has no other field for its
+// run, and a client that has started one must not take the end of the run before for its own.
+func runEventID(run, seq string) string { return "synth:" + run + ":" + seq }
+
+// EventSeq reads an event_id, and returns the number of the event.
+func EventSeq(id string) (uint64, error) {
+	if rest, ok := strings.CutPrefix(id, "synth:"); ok {
+		if id = ""; strings.Contains(rest, ":") {
+			id = rest[strings.LastIndexByte(rest, ':')+1:] // an id of a run may have colons
+		}
+	}
+	return strconv.ParseUint(id, 10, 64)
 }
 
 type lifecycle struct {

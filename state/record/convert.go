@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -199,12 +200,22 @@ func (c conversion) object(t *Type, v any, depth int) (any, *TypeError) {
 			return nil, err.under(keyPath(t.members[i].Name))
 		}
 	}
+	if t.name == BlobType.name && !isHash(out["$blob"]) {
+		return nil, (&TypeError{What: "want a hash of 64 hexadecimal digits in lower case"}).under(keyPath("$blob"))
+	}
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		if !t.has(k) {
 			return nil, (&TypeError{What: "unknown member; the members are " + t.memberList()}).under(keyPath(k))
 		}
 	}
 	return out, nil
+}
+
+var blobHash = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+func isHash(v any) bool {
+	text, ok := v.(string)
+	return ok && blobHash.MatchString(text)
 }
 
 func (t *Type) has(member string) bool {

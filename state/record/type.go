@@ -34,6 +34,14 @@ func (m *Member) required() bool { return !m.Optional && m.Default == nil }
 
 var baseTypes = []string{"any", "bool", "int", "number", "string"}
 
+// BlobType is the type of the names of blobs, [state.BlobRef]: an object with the members $blob,
+// size and, where it is known, type.
+var BlobType = Type{base: "object", name: "blob", members: []Member{
+	{Name: "$blob", Type: Type{base: "string"}},
+	{Name: "size", Type: Type{base: "int"}},
+	{Name: "type", Type: Type{base: "string"}, Optional: true},
+}}
+
 // ObjectType returns the type of objects with these members and no others. Every
 // mistake is reported, as one *state.SchemaError.
 func ObjectType(members ...Member) (Type, error) {

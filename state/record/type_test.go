@@ -15,7 +15,7 @@ func TestType_HasATextForm(t *testing.T) {
 	source := mustType("object{url: string, title?: string}", nil)
 	named := map[string]record.Type{"Source": source}
 	for _, text := range []string{
-		"string", "int", "number", "bool", "any", "list<string>", "map<list<int>>", "Source", "list<Source>",
+		"string", "int", "number", "bool", "any", "list<string>", "map<list<int>>", "list<blob>", "Source", "list<Source>",
 		"object{}", "object{url: string, title?: string, by: object{name: string}}",
 	} {
 		got, err := record.ParseType(text, named)
@@ -31,7 +31,7 @@ func TestType_HasATextForm(t *testing.T) {
 func TestType_TextMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                            `want a type, got ""`,
-		"strng":                       `unknown type "strng"; the types are any, bool, int, number, string, list<T>, map<T>, Source`,
+		"strng":                       `unknown type "strng"; the types are any, bool, int, number, string, blob, list<T>, map<T>, Source`,
 		"list":                        `want "<", got "": write list<T>`,
 		"list<int":                    `want ">", got ""`,
 		"list<int>>":                  `unexpected ">" at the end`,
@@ -214,4 +214,14 @@ func FuzzType(f *testing.F) {
 			t.Fatalf("%s: got %#v, %v from %#v", typ, twice, err, once)
 		}
 	})
+}
+
+func TestConvert_ABlobHasAHash(t *testing.T) {
+	hash := strings.Repeat("0a", 32)
+	for name, ok := range map[string]bool{hash: true, "abc": false, "": false, strings.ToUpper(hash): false, hash + "0": false} {
+		_, err := mustType("blob", nil).Convert(map[string]any{"$blob": name, "size": 3})
+		if (err == nil) != ok {
+			t.Errorf("%q: got %v, want that it fits: %v", name, err, ok)
+		}
+	}
 }

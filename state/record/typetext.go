@@ -12,7 +12,7 @@ import (
 
 // ParseType reads the text form of a type:
 //
-//	string  int  number  bool  any
+//	string  int  number  bool  any  blob
 //	list<T>  map<T>                     a map's keys are strings
 //	object{url: string, title?: string}  ? marks what may be absent
 //	Source  go:Source                   a name in named
@@ -52,6 +52,8 @@ func (p *typeParser) parse(depth int) (Type, error) {
 		return p.parseObject(depth)
 	case word == "any":
 		return Type{}, nil
+	case word == BlobType.name:
+		return BlobType, nil
 	case slices.Contains(baseTypes, word):
 		return Type{base: word}, nil
 	}
@@ -118,7 +120,7 @@ func (p *typeParser) unknown(word string) error {
 	if fieldname.Fault(strings.TrimPrefix(word, "go:")) != "" {
 		return fmt.Errorf("want a type, got %q", word)
 	}
-	known := append(slices.Clone(baseTypes), "list<T>", "map<T>")
+	known := append(slices.Clone(baseTypes), BlobType.name, "list<T>", "map<T>")
 	known = append(known, slices.Sorted(maps.Keys(p.named))...)
 	return fmt.Errorf("unknown type %q; the types are %s", word, strings.Join(known, ", "))
 }

@@ -218,6 +218,19 @@ func claims(p *probe) {
 		}
 	}
 	p.Same("all claims are listed", len(want), 0)
+	for _, ref := range []blob.Ref{a, b} {
+		n, err := p.blobs.Length(ctx, ref.Hash)
+		p.Done("a length is read", err)
+		p.Same("a length is that of the content", n, ref.Size)
+	}
+	for _, hash := range []string{a.Hash, b.Hash} {
+		c, ok, err := p.blobs.Claimed(ctx, "a", hash)
+		p.Done("a claim is looked up", err)
+		p.Same("a claim is found by its owner and hash", fmt.Sprint(ok, c.Hash), fmt.Sprint(true, hash))
+		_, ok, err = p.blobs.Claimed(ctx, "c", hash)
+		p.Done("the claim of another owner is looked up", err)
+		p.Same("the claim of another owner is not found", ok, false)
+	}
 	page, err := p.table.Claims(ctx, "b", min(a.Hash, b.Hash), 1)
 	p.Done("a page of claims is read", err)
 	p.Same("a page begins after a hash", len(page) == 1 && page[0].Hash == max(a.Hash, b.Hash), true)

@@ -33,12 +33,27 @@ func linesOf(o *reports.Output, stdin io.Reader, messages []string, complete fun
 	if len(messages) > 0 {
 		return &given{messages}
 	}
-	in, ok := stdin.(*os.File)
-	out, isTerm := o.Stdout.(terminal.Escaper)
-	if !ok || !isTerm || o.JSON || !term.IsTerminal(int(in.Fd())) || terminal.Of(out.Writer) == nil {
-		return &script{read: bufio.NewReader(stdin)}
+	if in, out := terminalOf(o, stdin); in != nil {
+		return newEditor(in, out, complete)
 	}
-	return newEditor(in, out.Writer.(*os.File), complete)
+	return &script{read: bufio.NewReader(stdin)}
+}
+
+// Interactive reports whether a user at a terminal gives the messages, who may stop a turn and go
+// on.
+func Interactive(o *reports.Output, stdin io.Reader, messages []string) bool {
+	in, _ := terminalOf(o, stdin)
+	return len(messages) == 0 && in != nil
+}
+
+// terminalOf returns the terminal of a user, or nil.
+func terminalOf(o *reports.Output, stdin io.Reader) (in, out *os.File) {
+	in, ok := stdin.(*os.File)
+	to, isTerm := o.Stdout.(terminal.Escaper)
+	if !ok || !isTerm || o.JSON || !term.IsTerminal(int(in.Fd())) || terminal.Of(to.Writer) == nil {
+		return nil, nil
+	}
+	return in, to.Writer.(*os.File)
 }
 
 // given are messages of the command line.

@@ -69,17 +69,26 @@ func TestTrace_HasABarForEachAttempt(t *testing.T) {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		var got []string
+		rows := map[string]int{}
 		for _, e := range events {
-			if e.Ph != "M" {
-				got = append(got, fmt.Sprintf("%s %s at %d for %d in %d: %v", e.Ph, e.Name, e.Ts, e.Dur, e.Tid, e.Args["result"]))
+			if e.Ph == "M" {
+				continue
 			}
+			row := fmt.Sprint(e.Tid)
+			if e.Name == "left" || e.Name == "right" { // either of them begins first
+				rows[e.Name], row = e.Tid, "?"
+			}
+			got = append(got, fmt.Sprintf("%s %s at %d for %d in %s: %v", e.Ph, e.Name, e.Ts, e.Dur, row, e.Args["result"]))
 		}
 		slices.Sort(got)
+		if rows["left"]+rows["right"] != 3 || rows["left"] == rows["right"] {
+			t.Errorf("the bars of one step are in rows %v, want 1 and 2", rows)
+		}
 		want := []string{
 			"X first at 0 for 3000 in 1: retrying",
 			"X first at 3000 for 3000 in 1: finished",
-			"X left at 6000 for 5000 in 1: finished",
-			"X right at 6000 for 5000 in 2: finished",
+			"X left at 6000 for 5000 in ?: finished",
+			"X right at 6000 for 5000 in ?: finished",
 			"X step 1 at 0 for 6000 in 0: <nil>",
 			"X step 2 at 6000 for 5000 in 0: <nil>",
 			"i first emits at 6000 for 0 in 1: <nil>",

@@ -51,20 +51,29 @@ func (a *app) openBlobs(ctx context.Context, store checkpoint.Store) (*blob.Stor
 
 func (a *app) blobsVerb() *cobra.Command {
 	var collect bool
+	var output string
 	grace := blob.DefaultGrace
 	cmd := &cobra.Command{
-		Use:   "blobs",
-		Short: "Show the blobs that threads claim, or remove those that are not used",
+		Use:   "blobs [THREAD [HASH]]",
+		Short: "Show the blobs that threads claim, print one, or remove those that are not used",
 		Long: `Blobs shows for each thread how many blobs it claims and how large they are. A blob that
 several threads claim is stored once. Without --blobs it looks into the store of the threads.
+
+With THREAD it lists the blobs of that thread, and with HASH, or the first digits of it, it writes
+the content of one to stdout or to the file of --output, which must not exist.
 
 With --collect it ends the claims that no checkpoint needs any more, also those of threads that
 were deleted or have expired, and removes the blobs that nothing claims. Claims younger than
 --grace stay, and so do those of threads on which a process works.`,
-		Args: a.arguments("", 0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if grace <= 0 {
+		Args: a.arguments("[THREAD [HASH]]", 0, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case grace <= 0:
 				return reports.Usage("write a time such as 24h", "--grace must be positive (got %v)", grace)
+			case collect && len(args) > 0:
+				return reports.Usage("leave out the thread", "--collect is for all threads")
+			case output != "" && len(args) < 2:
+				return reports.Usage(a.Command("blobs", "THREAD", "HASH", "--output", output), "--output takes one blob")
 			}
 			if a.grants.blobs == "" {
 				a.grants.blobs = "store"
@@ -77,16 +86,27 @@ were deleted or have expired, and removes the blobs that nothing claims. Claims 
 				if err != nil {
 					return err
 				}
-				if collect {
+				switch {
+				case collect:
 					return a.collectBlobs(cmd.Context(), checkpoint.Unwrap(store), blobs, grace)
+				case len(args) == 0:
+					return a.listBlobs(cmd.Context(), blobs)
 				}
-				return a.listBlobs(cmd.Context(), blobs)
+				s := &session{app: a, store: store, thread: args[0]}
+				if err := s.lengthen(cmd.Context()); err != nil {
+					return err
+				}
+				if len(args) == 1 {
+					return a.threadBlobs(cmd.Context(), blobs, s.thread)
+				}
+				return a.printBlob(cmd.Context(), blobs, s.thread, args[1], output)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&collect, "collect", false, "end the claims that are not needed, and remove what nothing claims")
+	cmd.Flags().StringVar(&output, "output", "", "a new file for the content of the blob")
 	cmd.Flags().DurationVar(&grace, "grace", grace, "the age from which a claim may end")
-	return cmd
+	return onThreads(cmd)
 }
 
 func (a *app) collectBlobs(ctx context.Context, store checkpoint.Store, blobs *blob.Store, grace time.Duration) error {

@@ -70,6 +70,9 @@ func (a *app) chat(ctx context.Context, name string, f chatFlags) error {
 		return err
 	}
 	f.Agent, f.Forgets = name, a.forgets()
+	if chat.Interactive(a.Output, a.config.Stdin, f.Messages) {
+		a.cancelTimeout = 0 // the next message needs the thread of a turn that was stopped
+	}
 	return withStore(ctx, a.open, func(store checkpoint.Store) error {
 		agent, err := open(ctx, store)
 		if err != nil {
@@ -79,7 +82,7 @@ func (a *app) chat(ctx context.Context, name string, f chatFlags) error {
 		if err != nil {
 			return err
 		}
-		d, err = a.onEngine(ctx, store, d)
+		d, err = a.onEngine(ctx, store, name, d)
 		if err != nil {
 			return err
 		}

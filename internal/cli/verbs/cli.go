@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -127,6 +128,20 @@ type app struct {
 	// busyTimeout is how long a call waits while another process writes to the file of threads; 0
 	// is the default of the store.
 	busyTimeout time.Duration
+	// cancelTimeout is that of EngineConfig, for the runs of the command.
+	cancelTimeout time.Duration
+	// shown prints a line beside the progress of a run; it is nil while none is shown.
+	shown atomic.Pointer[func(line string)]
+}
+
+// noteBeside prints a line for the user to Stderr while runs may show their progress there. With
+// --json it prints nothing.
+func (a *app) noteBeside(text string) {
+	if show := a.shown.Load(); show != nil {
+		(*show)(a.Name + ": " + text)
+		return
+	}
+	a.Note("%s", text)
 }
 
 func newApp(c Config) *app {
@@ -144,7 +159,7 @@ func newApp(c Config) *app {
 		c.Stderr = os.Stderr
 	}
 	json, raw := slices.Contains(c.Args, "--json"), slices.Contains(c.Args, "--raw")
-	a := &app{config: c, signals: new(terminal.Signals), Output: &reports.Output{
+	a := &app{config: c, signals: new(terminal.Signals), cancelTimeout: time.Second, Output: &reports.Output{
 		Name: c.Name, Stdout: terminal.EscapingWriter(c.Stdout, json || raw), Stderr: terminal.EscapingWriter(c.Stderr, json || raw),
 		Progress: c.Stderr, Verbatim: terminal.EscapingWriter(c.Stdout, true), Invocation: invocation(c.Name), JSON: json, Raw: raw,
 	}}
@@ -211,15 +226,15 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 }
 
 func (a *app) verbs() []*cobra.Command {
-	run, resume, inbox, chat := a.runVerb(), onThreads(a.resumeVerb()), a.inboxVerb(), a.chatVerb()
+	run, resume, inbox, chat, doctor := a.runVerb(), onThreads(a.resumeVerb()), a.inboxVerb(), a.chatVerb(), a.doctorVerb()
 	serving, worker, dev := a.serveVerb(), a.workerVerb(), a.devVerb()
-	a.engineFlag(run, resume, inbox, chat, serving, worker)
+	a.engineFlag(run, resume, inbox, chat, serving, worker, doctor)
 	a.otlpFlag(run, resume, inbox, chat, serving, worker, dev)
 	return []*cobra.Command{
 		run, resume, inbox, chat,
-		serving, dev, worker, a.wakeVerb(), a.mcpVerb(), a.runsVerb(), a.usageVerb(),
+		serving, dev, worker, a.wakeVerb(), a.schedulesVerb(), a.mcpVerb(), a.runsVerb(), a.usageVerb(),
 		a.threadsVerb(), a.sessionsVerb(), onThreads(a.historyVerb()), onThreads(a.stateVerb()), onThreads(a.diffVerb()), onThreads(a.forkVerb()), onThreads(a.pinVerb()), onThreads(a.unpinVerb()), onThreads(a.replayVerb()),
 		onThreads(a.exportVerb()), a.importVerb(), onThreads(a.pruneVerb()), onThreads(a.deleteVerb()), onThreads(a.verifyVerb()), a.blobsVerb(), a.reindexVerb(),
-		a.newVerb(), a.validateVerb(), a.checkVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), a.doctorVerb(), a.completionVerb(), a.manVerb(), a.versionVerb(),
+		a.newVerb(), a.validateVerb(), a.checkVerb(), a.testVerb(), a.fmtVerb(), a.explainVerb(), a.schemaVerb(), a.graphVerb(), doctor, a.completionVerb(), a.manVerb(), a.versionVerb(),
 	}
 }

@@ -51,7 +51,7 @@ func (a *app) declared(name string) (opening, error) {
 		if err != nil {
 			return d, err
 		}
-		return a.onEngine(ctx, store, d)
+		return a.onEngine(ctx, store, name, d)
 	}, nil
 }
 
@@ -170,7 +170,11 @@ func (d declared) takes() string {
 	}
 	var flags []string
 	for _, f := range d.flow.Inputs() {
-		flags = append(flags, fmt.Sprintf("--input %s=%s", f.Name, strings.ToUpper(f.Type)))
+		value := strings.ToUpper(f.Type)
+		if f.Type == record.BlobType.String() {
+			value = "@FILE"
+		}
+		flags = append(flags, fmt.Sprintf("--input %s=%s", f.Name, value))
 	}
 	for _, f := range d.flow.Settings() {
 		flags = append(flags, fmt.Sprintf("--config %s=%s", f.Name, strings.ToUpper(f.Type)))

@@ -1,9 +1,11 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +18,8 @@ func (a *app) doctorVerb() *cobra.Command {
 		Use:   "doctor",
 		Short: "Look at the store: what is set up so that it costs work, speed or room",
 		Long: `Doctor examines the store and lists its findings, the most severe first, each with what
-to do about it. It changes nothing. The exit code is 1 if anything is a warning
+to do about it. With --engine it then examines the server of the engine too: whether it
+answers, its namespace, and who polls the task queue. It changes nothing. The exit code is 1 if anything is a warning
 or a danger, else 0.`,
 		Args: a.arguments("", 0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
@@ -24,6 +27,38 @@ or a danger, else 0.`,
 }
 
 func (a *app) doctor(ctx context.Context) error {
+	if a.grants.engine == "" {
+		return a.doctorOfStore(ctx)
+	}
+	open, err := a.engineOpener()
+	if err != nil {
+		return err
+	}
+	err = a.doctorOfStore(ctx)
+	if found := (*reports.Failure)(nil); err != nil && (!errors.As(err, &found) || found.Err != nil) {
+		return err
+	}
+	return cmp.Or(a.findings(a.doctorOfEngine(ctx, open)), err)
+}
+
+// doctorOfEngine returns the findings about the engine.
+func (a *app) doctorOfEngine(ctx context.Context, open EngineOpener) []checkpoint.Finding {
+	e, err := open(ctx, EngineConfig{})
+	if err != nil {
+		f := checkpoint.Finding{Severity: checkpoint.Danger, Subject: "engine", Value: reports.WithoutPassword(a.grants.engine), Cost: "no run is carried out: " + a.Public(reports.OneLine(err.Error()))}
+		if usage := (*reports.Failure)(nil); errors.As(err, &usage) {
+			f.Cost, f.Advice = "no run is carried out: "+a.Public(reports.OneLine(errors.Unwrap(usage.Err).Error())), usage.Next
+		}
+		return []checkpoint.Finding{f}
+	}
+	a.runner = e // closed with the command
+	list := e.Doctor(ctx)
+	slices.SortStableFunc(list, func(a, b checkpoint.Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+	return list
+}
+
+// doctorOfStore prints the findings about the store.
+func (a *app) doctorOfStore(ctx context.Context) error {
 	if path, missing := a.missingFile(); missing {
 		return a.findings([]checkpoint.Finding{{Subject: "file", Value: path, Cost: "it is not there yet; the first run makes it"}})
 	}

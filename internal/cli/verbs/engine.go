@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +20,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/cli/reports"
+	"github.com/weftrun/weft/internal/cli/serve"
 	"github.com/weftrun/weft/server"
 )
 
@@ -25,10 +28,22 @@ import (
 type Engine interface {
 	// Graph returns the graph whose runs the engine has carried out.
 	Graph(g graph.Untyped) (graph.Untyped, error)
-	// Work carries out runs of the graphs until ctx ends, and then lets the steps that run finish.
-	Work(ctx context.Context, graphs []graph.Untyped) error
+	// Work carries out runs of the graphs until stop is closed, and then lets the steps that run
+	// finish. When ctx ends it cancels them, and returns the cause within a second or so.
+	Work(ctx context.Context, stop <-chan struct{}, graphs []graph.Untyped) error
+	// Doctor examines the server of the engine. It needs no store.
+	Doctor(ctx context.Context) []checkpoint.Finding
 	Close() error
 }
+
+// EngineError is the error of an EngineOpener with what to do about it.
+type EngineError struct {
+	Err  error
+	Next string
+}
+
+func (e *EngineError) Error() string { return e.Err.Error() }
+func (e *EngineError) Unwrap() error { return e.Err }
 
 // EngineConfig is what an engine is opened with.
 type EngineConfig struct {
@@ -41,7 +56,15 @@ type EngineConfig struct {
 	Settings func(json.RawMessage) (any, error)
 	Grace    time.Duration // for nodes whose run is cancelled; 0 is the default of the engine
 	Drain    time.Duration // for steps when Work ends; 0 is the default of the engine
-	Log      *slog.Logger
+	// CancelTimeout is how long the caller of a run that it has cancelled waits for the end of the
+	// run; 0 is the default of the engine.
+	CancelTimeout time.Duration
+	// NoWorkers is called when a run waits and no worker is there for it; nil is none. place names
+	// what workers poll.
+	NoWorkers func(place string)
+	// Signer signs the decisions that Work stores, see graph.WithSigner; nil for none.
+	Signer ed25519.PrivateKey
+	Log    *slog.Logger
 }
 
 // EngineOpener opens an engine.
@@ -69,6 +92,25 @@ func (a *app) enginesInWords() string {
 
 // openEngine opens the engine that the command line names. log may be nil.
 func (a *app) openEngine(ctx context.Context, store checkpoint.Store, c EngineConfig) (Engine, error) {
+	open, err := a.engineOpener()
+	if err != nil {
+		return nil, err
+	}
+	if a.forgets() {
+		return nil, reports.Usage("name a store of redis: or postgres: with --store", "the workers of an engine share no store in memory")
+	}
+	if c.Bus, err = topic.Of(ctx, store); err != nil {
+		return nil, err
+	}
+	c.Store, c.Settings = store, decodeSettings
+	if c.Documents, err = a.documents(ctx, store); err != nil && !errors.Is(err, errKeepsNo) {
+		return nil, err
+	}
+	return open(ctx, c)
+}
+
+// engineOpener returns what opens the engine that the command line names.
+func (a *app) engineOpener() (EngineOpener, error) {
 	address := a.grants.engine
 	scheme, _, ok := strings.Cut(address, ":")
 	if !ok {
@@ -85,22 +127,18 @@ func (a *app) openEngine(ctx context.Context, store checkpoint.Store, c EngineCo
 		}
 		return nil, reports.Usage(next, "%w %q", ErrNoEngine, scheme)
 	}
-	if a.forgets() {
-		return nil, reports.Usage("name a store of redis: or postgres: with --store", "the workers of an engine share no store in memory")
-	}
-	bus, err := topic.Of(ctx, store)
-	if err != nil {
-		return nil, err
-	}
-	c.Address, c.Store, c.Bus, c.Settings = address, store, bus, decodeSettings
-	if c.Documents, err = a.documents(ctx, store); err != nil && !errors.Is(err, errKeepsNo) {
-		return nil, err
-	}
-	e, err := open(ctx, c)
-	if err != nil {
-		return nil, reports.Usage("check that the server of the engine runs at this address", "the engine %q cannot be used: %w", reports.WithoutPassword(address), err)
-	}
-	return e, nil
+	return func(ctx context.Context, c EngineConfig) (Engine, error) {
+		c.Address = address
+		e, err := open(ctx, c)
+		if err != nil {
+			next, known := "check that the server of the engine runs at this address", (*EngineError)(nil)
+			if errors.As(err, &known) {
+				next = known.Next
+			}
+			return nil, reports.Usage(next, "the engine %q cannot be used: %w", reports.WithoutPassword(address), err)
+		}
+		return e, nil
+	}, nil
 }
 
 // decodeSettings decodes the settings of a run of the server.
@@ -111,13 +149,13 @@ func decodeSettings(data json.RawMessage) (any, error) {
 }
 
 // onEngine returns a graph whose runs the engine has carried out that the command line names, if it
-// names one. The engine is closed with the command.
-func (a *app) onEngine(ctx context.Context, store checkpoint.Store, d declared) (declared, error) {
+// names one. name is that of the graph or its file. The engine is closed with the command.
+func (a *app) onEngine(ctx context.Context, store checkpoint.Store, name string, d declared) (declared, error) {
 	if a.grants.engine == "" {
 		return d, nil
 	}
 	if a.runner == nil {
-		e, err := a.openEngine(ctx, store, EngineConfig{})
+		e, err := a.openEngine(ctx, store, EngineConfig{CancelTimeout: a.cancelTimeout, NoWorkers: a.noWorkers(name)})
 		if err != nil {
 			return d, err
 		}
@@ -133,30 +171,42 @@ func (a *app) onEngine(ctx context.Context, store checkpoint.Store, d declared) 
 	return d, nil
 }
 
-// workForEngine carries out runs of the engine until a signal.
+// noWorkers returns a function that reports once that a run waits for a worker.
+func (a *app) noWorkers(name string) func(place string) {
+	var once sync.Once
+	return func(place string) {
+		once.Do(func() {
+			a.noteBeside(fmt.Sprintf("no worker polls %s, and the run waits for one; start it with %s", place, a.Command("worker", name)))
+		})
+	}
+}
+
+// workForEngine carries out runs of the engine until a signal. Beside that it wakes threads, and
+// begins the runs of schedules. Those runs are the engine's too.
 func (a *app) workForEngine(ctx context.Context, f serveFlags, args []string) error {
 	log, err := a.logger(f.log)
 	if err != nil {
 		return err
 	}
+	f.workers.WakeOnly = true        // a server has the flags for the rest
+	a.busyTimeout = 30 * time.Second // several workers may write to one file all the time
 	return withStore(ctx, a.open, func(store checkpoint.Store) error {
-		e, err := a.openEngine(ctx, store, EngineConfig{Grace: f.workers.Grace, Drain: f.workers.Drain, Log: log})
+		e, err := a.openEngine(ctx, store, EngineConfig{Grace: f.workers.Grace, Drain: f.workers.Drain, Signer: a.signer, Log: log})
 		if err != nil {
 			return err
 		}
 		a.runner = e
-		v, err := sources{app: a, args: args, store: store, local: true}.open(ctx)
+		o, err := a.openServer(ctx, f, args, store, log)
 		if err != nil {
 			return err
 		}
-		working, stop := context.WithCancel(ctx)
-		defer stop()
-		defer a.signals.OnFirst(func() {
-			a.Note("draining; one more signal stops at once")
+		p := serve.Config{Server: o.Server, Workers: f.workers, Log: log, Ready: func(string) { a.working(o.GraphIDs()) }}
+		worked := make(chan error, 1)
+		err = a.runServer(ctx, p, func(besides context.Context, stop func()) {
+			worked <- e.Work(ctx, besides.Done(), slices.Collect(maps.Values(o.first.local)))
 			stop()
-		})()
-		a.working(slices.Sorted(maps.Keys(v.graphs)))
-		return e.Work(working, slices.Collect(maps.Values(v.graphs)))
+		})
+		return errors.Join(err, <-worked)
 	})
 }
 

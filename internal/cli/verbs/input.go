@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,12 +27,18 @@ const inputGC = 10
 
 // input reads the --input and --config flags as an input of the graph. If two flags name the same
 // field, the last one wins.
-func (s *session) input(inputs, configs []string) (in json.RawMessage, err error) {
+func (s *session) input(ctx context.Context, inputs, configs []string) (in json.RawMessage, err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(inputGC))
 	room := terminal.MaxInput
+	inputs, files := s.blobFiles(inputs)
 	values, err := s.given(inputs, &room, s.fits)
 	if err != nil {
 		return nil, err
+	}
+	for name, path := range files {
+		if values[name], err = s.putFile(ctx, path); err != nil {
+			return nil, err
+		}
 	}
 	if s.graph.flow == nil && len(configs) > 0 {
 		return nil, reports.Usage("give what it needs with --input", "the graph %q is in Go and has no config", s.graph.Name())

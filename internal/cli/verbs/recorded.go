@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -56,33 +55,6 @@ func (f *recordedFlags) check(files []string, others bool) error {
 	return nil
 }
 
-// evaluation is what came of one recorded thread.
-type evaluation struct {
-	Thread string `json:"thread"`
-	Result string `json:"result"` // ok, failed or skipped
-	// Why has the reasons of a failure, or why the thread was skipped.
-	Why     []string        `json:"why,omitempty"`
-	Score   any             `json:"score,omitempty"` // of the judge
-	Want    json.RawMessage `json:"recorded,omitempty"`
-	Got     json.RawMessage `json:"output,omitempty"`
-	Seconds float64         `json:"seconds"`
-}
-
-const (
-	evaluatedOK      = "ok"
-	evaluatedFailed  = "failed"
-	evaluatedSkipped = "skipped"
-)
-
-func skipped(format string, args ...any) evaluation {
-	return evaluation{Result: evaluatedSkipped, Why: []string{fmt.Sprintf(format, args...)}}
-}
-
-func (e *evaluation) fail(format string, args ...any) {
-	e.Result = evaluatedFailed
-	e.Why = append(e.Why, reports.OneLine(fmt.Sprintf(format, args...)))
-}
-
 // testRecorded runs recorded threads again and compares their outputs.
 func (a *app) testRecorded(ctx context.Context, file, junit string, f recordedFlags) error {
 	var j *judge
@@ -98,7 +70,7 @@ func (a *app) testRecorded(ctx context.Context, file, junit string, f recordedFl
 			return e, err
 		}
 		if j == nil || f.exact || len(f.fields) > 0 {
-			e.compare(f.fields)
+			e.compare(f.fields, s.graph.redactor())
 		}
 		if j != nil {
 			given["thread"], _ = json.Marshal(s.thread)
@@ -126,6 +98,7 @@ func (a *app) evaluateAll(ctx context.Context, file, junit string, f recordedFla
 		if err != nil {
 			return err
 		}
+		redact := d.redactor()
 		var all []evaluation
 		for _, name := range names {
 			began := time.Now()
@@ -143,7 +116,7 @@ func (a *app) evaluateAll(ctx context.Context, file, junit string, f recordedFla
 				e.fail("%s", reports.Message(err))
 			}
 			e.Thread, e.Seconds = name, time.Since(began).Seconds()
-			all = append(all, e)
+			all = append(all, e.redacted(redact))
 		}
 		return a.printEvaluations(file, junit, all)
 	})
@@ -331,48 +304,4 @@ func (r *recordedAnswers) take(open []graph.Interrupt) (given graph.Answers, mis
 		*r = slices.Delete(*r, at, at+1)
 	}
 	return given, ""
-}
-
-// compare compares the output with the recorded one, in some fields or all.
-func (e *evaluation) compare(fields []string) {
-	var want, got map[string]any
-	if json.Unmarshal(e.Want, &want) != nil || json.Unmarshal(e.Got, &got) != nil {
-		e.fail("the output is no object")
-		return
-	}
-	names := fields
-	if len(names) == 0 {
-		for name := range want {
-			names = append(names, name)
-		}
-		for name := range got {
-			if _, both := want[name]; !both {
-				names = append(names, name)
-			}
-		}
-		slices.Sort(names)
-	}
-	for _, name := range names {
-		before, was := want[name]
-		after, is := got[name]
-		switch {
-		case !was && !is:
-			e.fail("the output has no field %q", name)
-		case !reflect.DeepEqual(before, after):
-			e.fail("%s was %s and is %s", name, shortJSON(before), shortJSON(after))
-		}
-	}
-}
-
-// shortJSON returns a value for a line of a table.
-func shortJSON(v any) string {
-	const longest = 200
-	data, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	if text := []rune(string(data)); len(text) > longest {
-		return string(text[:longest-1]) + "…"
-	}
-	return string(data)
 }

@@ -159,3 +159,40 @@ c       ok      -      -
 		t.Errorf("%v\n%s", err, text)
 	}
 }
+
+// What is printed about recorded threads has no values of secrets.
+func TestRecorded_PrintsNoSecrets(t *testing.T) {
+	t.Parallel()
+	const secret = "a-secret-of-this-place"
+	p := newPlace(t)
+	text := func(version string) string {
+		return `version: 1
+name: keys
+env: {WEFT_TEST_KEY: string}
+secrets: {key: "${env:WEFT_TEST_KEY}"}
+state: {said: string}
+output: [said]
+nodes: {say: {set: {said: "` + version + ` ${{ env.WEFT_TEST_KEY }}"}, next: END}}
+`
+	}
+	run := func(code int, args ...string) string {
+		t.Helper()
+		cmd := p.command(args...)
+		cmd.Env = append(cmd.Env, "WEFT_TEST_KEY="+secret)
+		out, err := cmd.CombinedOutput()
+		if got := cmd.ProcessState.ExitCode(); got != code {
+			t.Fatalf("%q ends with %d, want %d: %v\n%s", args, got, code, err, out)
+		}
+		return string(out)
+	}
+	p.write("keys.yaml", text("old"))
+	run(0, "run", "keys.yaml", "--thread", "a")
+	p.write("keys.yaml", text("new"))
+	got := run(1, "test", "keys.yaml", "--recorded", "--yes")
+	if want := `said was "old [secret key]" and is "new [secret key]"`; !strings.Contains(got, want) || strings.Contains(got, secret) {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := run(1, "test", "keys.yaml", "--recorded", "--yes", "--json"); strings.Contains(got, secret) || strings.Count(got, "[secret key]") != 4 {
+		t.Errorf("as JSON it is %s", got)
+	}
+}

@@ -49,7 +49,7 @@ done; resume goes on.`,
 		},
 	}
 	cmd.Flags().StringVar(&f.thread, "thread", "", "the thread's name (default a new one)")
-	cmd.Flags().StringArrayVar(&f.inputs, "input", nil, "KEY=VALUE, KEY=@FILE for a file's text, @FILE or - for a JSON object; repeatable")
+	cmd.Flags().StringArrayVar(&f.inputs, "input", nil, "KEY=VALUE, KEY=@FILE for a file's text or as a blob, @FILE or - for a JSON object; repeatable")
 	cmd.Flags().StringArrayVar(&f.configs, "config", nil, "NAME=VALUE of the workflow's config, in the forms of --input; or a FILE with models and tools; repeatable")
 	cmd.Flags().StringArrayVar(&f.meta, "metadata", nil, "KEY=VALUE that the checkpoints of the thread get, such as that of a budget; repeatable")
 	cmd.Flags().BoolVar(&f.newTurn, "new-turn", false, "start a new turn even if this one has not ended, or had the same input")
@@ -139,7 +139,7 @@ func (s *session) runOnce(ctx context.Context, f runFlags) error {
 	if p.Status == graph.Interrupted && len(f.inputs)+len(f.configs) == 0 && !f.newTurn && !f.queue {
 		return s.waits(ctx, p.Interrupts)
 	}
-	input, err := s.input(f.inputs, f.configs)
+	input, err := s.input(ctx, f.inputs, f.configs)
 	if err != nil {
 		return err
 	}

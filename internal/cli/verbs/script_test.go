@@ -138,6 +138,8 @@ var (
 		{regexp.MustCompile(`"by":"[^"]*","via"`), `"by":"USER","via"`},
 		{regexp.MustCompile(`[\d.]+(TIME|ms)`), "TIME"},
 		{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT[0-9:]+\.\d+Z`), "TIME"},
+		{regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:]+Z  `), "TIME  "},
+		{regexp.MustCompile(`("next":)"[-0-9:TZ]+"`), `$1"TIME"`},
 		{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "UUID"},
 		{someHash, "HASH"},
 		{regexp.MustCompile(`\b[0-9a-f]{32}\b`), "TASK"},

@@ -45,6 +45,7 @@ type serveFlags struct {
 	auth            serve.Auth
 	insecure        bool
 	hosts, origins  []string
+	notify          string // the URL that gets notices; "" for none
 	webhookHosts    []string
 	privateWebhooks bool
 	truncate        bool
@@ -62,6 +63,7 @@ func (f *serveFlags) workFlags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.workers.Slots, "slots", 64, "how many runs run at once; 0 leaves all runs to other processes")
 	cmd.Flags().DurationVar(&f.workers.Grace, "grace", 10*time.Second, "how long a node may go on when its run was cancelled")
 	cmd.Flags().DurationVar(&f.workers.Drain, "drain", 25*time.Second, "how long a run may finish its step when the process stops")
+	cmd.Flags().StringVar(&f.notify, "notify", "", "URL that gets the reminders and escalations of open questions; set it for each process on the store (default only the log)")
 	cmd.Flags().StringArrayVar(&f.webhookHosts, "webhook-host", nil, "HOST that webhooks may call, such as *.example.com; repeatable (default all public ones)")
 	cmd.Flags().BoolVar(&f.privateWebhooks, "allow-private-webhooks", false, "let webhooks call this machine and private networks")
 	cmd.Flags().StringVar(&f.log, "log", "info", "the least level of the lines on stderr: debug, info, warn or error")
@@ -160,7 +162,8 @@ func (a *app) workerVerb() *cobra.Command {
 that they serve: name the same files, in the same program. It ends as serve does.
 
 With --engine it runs the steps of runs that the engine has, for the commands with the same
---engine and the same store. The server of the engine gives it work.`,
+--engine and the same store. The server of the engine gives it work. It wakes threads, and leaves
+the runs of a server's API to servers, so --slots has no meaning.`,
 		Args: a.arguments("FILE", 0, math.MaxInt),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.forgets() && a.grants.engine == "" {
@@ -213,7 +216,12 @@ func (f *serveFlags) checkCallers(auth server.Auth) error {
 func (f *serveFlags) config(store checkpoint.Store) (c server.Config, err error) {
 	c = server.Config{
 		Store: store, AllowTruncate: f.truncate, Studio: server.Studio(strings.TrimPrefix(f.studio, studioOff)), StudioBase: f.studioBase, Version: version(), CORS: server.CORS{Origins: f.origins, PrivateNetwork: f.reload},
-		Webhooks: server.Webhooks{Outbound: server.Outbound{Hosts: f.webhookHosts, AllowPrivate: f.privateWebhooks}, Secret: []byte(os.Getenv(secretVariable))},
+		Webhooks: server.Webhooks{Notify: f.notify, Outbound: server.Outbound{Hosts: f.webhookHosts, AllowPrivate: f.privateWebhooks}, Secret: []byte(os.Getenv(secretVariable))},
+	}
+	if f.notify != "" {
+		if err := c.Webhooks.Outbound.Check(f.notify); err != nil {
+			return c, reports.Usage("write --notify https://example.com/notices; --webhook-host limits it too", "--notify %.200q: %w", f.notify, err)
+		}
 	}
 	if f.auth.From != "" {
 		if c.Auth, err = f.auth.Open(); err != nil {
@@ -254,6 +262,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, args []string) error {
 		f.workers.Slots = -1 // 0 is the default of the server
 	}
 	a.busyTimeout = 30 * time.Second // several servers may write to one file all the time
+	a.cancelTimeout = 0              // a client of the server cancels a run, and no signal
 	return withStore(ctx, a.open, func(store checkpoint.Store) error {
 		o, err := a.openServer(ctx, f, args, store, log)
 		if err != nil {
@@ -307,8 +316,10 @@ func (a *app) openServer(ctx context.Context, f serveFlags, args []string, store
 			return o, err
 		}
 	}
-	o.Server, err = server.New(ctx, o.config)
-	return o, err
+	if o.Server, err = server.New(ctx, o.config); err != nil {
+		return o, err
+	}
+	return o, o.first.declare(ctx, o.Timers())
 }
 
 // runServer runs a process until a signal, or until beside calls stop. beside runs with it.

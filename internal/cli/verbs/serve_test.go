@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -418,5 +419,67 @@ func TestServe_RefusesOtherHosts(t *testing.T) {
 		if res.StatusCode != want {
 			t.Errorf("with the Host %q: status %d, want %d", host, res.StatusCode, want)
 		}
+	}
+}
+
+// The reminders of a question are sent to a URL, by a server and by a worker.
+func TestServe_SendsNotices(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{"serve": serving("w.yaml"), "worker": {"worker", "w.yaml", "--store", "sqlite:w.db"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			p.write("w.yaml", `version: 1
+name: w
+state: {paid: string}
+nodes:
+  ask:
+    approval: {title: Pay the bill, to: ann, remind: 1s}
+    output: {paid: "${{ result.type }}"}
+    next: END
+`)
+			notices := make(chan string, 1)
+			hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				select {
+				case notices <- string(body):
+				default:
+				}
+			}))
+			t.Cleanup(hook.Close)
+			p.must(4, "run", "w.yaml", "--thread", "pay", "--store", "sqlite:w.db")
+			p.start(append(args, "--notify", hook.URL, "--allow-private-webhooks")...)
+			got := <-notices
+			if gjson.Get(got, "kind").String() != "reminder" || gjson.Get(got, "thread").String() != "pay" || gjson.Get(got, "to").String() != "ann" || gjson.Get(got, "question.prompt").String() != "Pay the bill" {
+				t.Errorf("the notice is %s", got)
+			}
+		})
+	}
+}
+
+// The schedules of a file begin runs while dev serves it, also those of a changed file.
+func TestDev_StoresSchedules(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	flow := func(name string) string {
+		return "version: 1\nname: w\nschedules:\n  " + name + ": {at: \"2026-01-02T06:00:00Z\"}\n  of-" + name +
+			": {cron: \"0 0 * * *\"}\nnodes: {a: {set: {}, next: END}}\n"
+	}
+	begun := func(thread string) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); !strings.Contains(p.run("state", thread, "--store", "sqlite:w.db").stdout, "done"); {
+			if time.Now().After(end) {
+				t.Fatalf("the run %s was not begun", thread)
+			}
+		}
+	}
+	p.write("w.yaml", flow("first"))
+	d := p.start("dev", "w.yaml", "--listen", "127.0.0.1:0", "--store", "sqlite:w.db")
+	begun("w/first/2026-01-02T06:00:00Z")
+	p.write("w.yaml", flow("second"))
+	d.heard.await("weft: read the workflows again: w")
+	begun("w/second/2026-01-02T06:00:00Z")
+	if got := p.must(0, "schedules", "--json", "--store", "sqlite:w.db").stdout; gjson.Get(got, "name").String() != "w/of-second" || strings.Contains(got, "first") {
+		t.Errorf("the schedules are %s, want w/of-second", got)
 	}
 }

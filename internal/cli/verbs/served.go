@@ -18,6 +18,7 @@ import (
 	"github.com/weftrun/weft/internal/cli/reports"
 	"github.com/weftrun/weft/internal/cli/terminal"
 	"github.com/weftrun/weft/server"
+	"github.com/weftrun/weft/wake"
 )
 
 // sources are the graphs that a server serves: what the arguments name, or all of the program.
@@ -25,7 +26,6 @@ type sources struct {
 	*app
 	args  []string
 	store checkpoint.Store
-	local bool // the runs are those of this process, also with an engine
 }
 
 // all returns the arguments. Without any it returns the graphs of this program, or if there are
@@ -71,8 +71,12 @@ func isShared(file string) bool {
 // edition is what was read of the sources. It is equal for equal workflows.
 type edition struct {
 	graphs map[string]graph.Untyped
-	files  map[string]string // of workflows, by graph
+	local  map[string]graph.Untyped // those whose steps run in this process, also with an engine
+	files  map[string]string        // of workflows, by graph
 	hash   string
+	// schedules are those of the workflows, by graph. A workflow without some has an empty list.
+	schedules map[string][]wake.Schedule
+	meta      map[string]map[string]string // of the runs of workflows, by graph
 }
 
 // open opens the graphs.
@@ -81,30 +85,34 @@ func (s sources) open(ctx context.Context) (v edition, err error) {
 	if err != nil {
 		return v, err
 	}
-	v.graphs, v.files = map[string]graph.Untyped{}, map[string]string{}
+	v.graphs, v.local = map[string]graph.Untyped{}, map[string]graph.Untyped{}
+	v.files, v.schedules, v.meta = map[string]string{}, map[string][]wake.Schedule{}, map[string]map[string]string{}
 	from := map[string]string{}
 	for _, name := range names {
-		find := s.declared
-		if s.local {
-			find = s.app.local
-		}
-		open, err := find(name)
+		open, err := s.app.local(name)
 		if err != nil {
 			return v, err
 		}
-		d, err := open(ctx, s.store)
+		here, err := open(ctx, s.store)
 		if err == nil {
-			err = d.checkEnv()
+			err = here.checkEnv()
 		}
+		if err != nil {
+			return v, err
+		}
+		d, err := s.onEngine(ctx, s.store, name, here)
 		if err != nil {
 			return v, err
 		}
 		if other, twice := from[d.Name()]; twice {
 			return v, reports.Usage("give one of them another name", "%s and %s both have a graph named %q", other, name, d.Name())
 		}
-		v.graphs[d.Name()], from[d.Name()] = d.Untyped, name
+		v.graphs[d.Name()], v.local[d.Name()], from[d.Name()] = d.Untyped, here.Untyped, name
 		if d.flow != nil {
-			v.files[d.Name()] = name
+			v.files[d.Name()], v.meta[d.Name()] = name, (&session{graph: d}).metadata()
+			if v.schedules[d.Name()], err = d.flow.Schedules(); err != nil {
+				return v, err
+			}
 			v.hash += d.flow.Hash + s.sharedHash(name)
 		}
 	}
@@ -149,7 +157,9 @@ func (s sources) watch(ctx context.Context, srv *server.Server, served edition) 
 		seen = now
 		next, err := s.open(ctx)
 		if err == nil && next.hash != served.hash {
-			err = srv.SetGraphs(ctx, next.graphs)
+			if err = srv.SetGraphs(ctx, next.graphs); err == nil {
+				err = next.declare(ctx, srv.Timers())
+			}
 		}
 		switch {
 		case ctx.Err() != nil:

@@ -35,10 +35,10 @@ store in memory: it makes no request, writes no file and does not wait. Test rep
 which nodes and edges the tests reached; --cover lists those that no test reached. The exit code is 1
 if a test fails.
 
-With --record, the tests call the real models and tools, and the calls are stored beside the file, in
-testdata/recordings, without the values of secrets. Later runs replay them without a network or a
-key, and a test fails at the first call that differs. A call that is recorded already is not made
-again; with --fresh all are. A node with a mock is neither called nor recorded.
+With --record, the tests call the real models, tools, servers and programs. The calls are stored
+beside the file, in testdata/recordings, without the values of secrets. Later runs replay them
+without a network or a key, and a test fails at the first call that differs. A call that is recorded
+already is not made again; with --fresh all are. A node with a mock is neither called nor recorded.
 
 With --recorded, test runs the last turn of each recorded thread of a workflow again, from its
 recorded input and with its recorded answers, and compares the output with the recorded one. The
@@ -73,7 +73,7 @@ thread, those that it declares, and has the output pass, and optionally score an
 	cmd.Flags().StringVar(&f.run, "run", "", "only tests whose names match this regular expression")
 	cmd.Flags().BoolVar(&f.cover, "cover", false, "list the nodes and ways that no test went through")
 	cmd.Flags().StringVar(&f.junit, "junit", "", "also write the results to this file, as JUnit XML")
-	cmd.Flags().BoolVar(&f.record, "record", false, "call the real models and tools, and store the calls for later runs")
+	cmd.Flags().BoolVar(&f.record, "record", false, "make the calls of models, tools, servers and programs, and store them for later runs")
 	cmd.Flags().BoolVar(&f.fresh, "fresh", false, "with --record, make the recorded calls again too")
 	f.recorded.flags(cmd)
 	return cmd

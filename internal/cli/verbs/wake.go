@@ -25,7 +25,7 @@ func (a *app) wakeVerb() *cobra.Command {
 		Short: "Go on with threads whose time has come",
 		Long: `Wake goes on with the threads of the store whose time has come: questions without an
 answer in time, sleeps that end, and failed runs that are tried again. It begins the runs
-of schedules that programs have stored. It prints a line for each person who is to be reminded of
+of schedules, and stores those of the files when it starts. It prints a line for each person who is to be reminded of
 a question, or is asked in place of another. It must know the graphs of the threads: name their
 files, in the same program. Servers and their workers wake threads too.
 
@@ -54,13 +54,19 @@ func (a *app) wake(ctx context.Context, args []string, once bool, level string) 
 		if err != nil {
 			return err
 		}
+		if err := first.declare(ctx, timers); err != nil {
+			return err
+		}
 		graphs := slices.Collect(maps.Values(first.graphs))
-		c := wake.Config{Store: store, Timers: timers, Resume: wake.Graphs(graphs...), Start: wake.Starts(graphs...), Notify: a.printNotices(), Log: log}
+		c := wake.Config{Store: store, Timers: timers, Resume: wake.Graphs(graphs...), Start: first.starts(graphs), Notify: a.printNotices(), Log: log}
 		if !once {
 			a.Note("waits for threads whose time comes; a signal ends it")
 			return errors.Join(wake.Run(ctx, c), context.Cause(ctx))
 		}
 		report, err := wake.Once(ctx, c)
+		if errors.Is(err, wake.ErrGraph) {
+			return &reports.Failure{Code: reports.ExitFailed, Err: err, Next: "name the files of these graphs too, or let a program that has them wake the store"}
+		}
 		if err != nil {
 			return err
 		}

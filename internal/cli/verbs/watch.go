@@ -39,7 +39,12 @@ func (s *session) watch(ctx context.Context, live *graph.Handle[json.RawMessage]
 // follow shows the events of a run until it has ended. Wait returns its error.
 func (s *session) follow(live *graph.Handle[json.RawMessage]) {
 	v := s.View()
-	end := sync.OnceFunc(v.Close)
+	say := v.Say
+	s.shown.Store(&say)
+	end := sync.OnceFunc(func() {
+		s.shown.Store(nil)
+		v.Close()
+	})
 	defer end()
 	if reports.DrawsLines(v) {
 		defer s.signals.OnKill(end)()

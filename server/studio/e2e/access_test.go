@@ -22,7 +22,7 @@ func pages(thread string) map[string]string {
 		"graphs": "/studio/graphs", "graph": "/studio/graphs/report", "run": "/studio/graphs/report/run", "threads": "/studio/threads",
 		"inbox": "/studio/inbox", "assistants": "/studio/assistants", "assistant": "/studio/assistants/report?from=1&to=1", "crons": "/studio/crons", "store": "/studio/store", "system": "/studio/system",
 		"sizes": "/studio/threads/" + thread + "/sizes", "tasks": "/studio/threads/" + thread + "?tab=task&at=4", "raw": "/studio/threads/" + thread + "?tab=raw",
-		"thread": "/studio/threads/" + thread, "step": "/studio/threads/" + thread + "?at=4", "missing": "/studio/none",
+		"inbox-none": "/studio/inbox?text=none&overdue=1", "thread": "/studio/threads/" + thread, "step": "/studio/threads/" + thread + "?at=4", "missing": "/studio/none",
 	}
 }
 
@@ -72,7 +72,9 @@ func TestKeyboard_AnswersAQuestion(t *testing.T) {
 		b.do(chromedp.KeyEvent("\t"))
 	}
 	b.do(chromedp.KeyEvent("\r"))
-	b.until(`location.pathname.endsWith('` + thread + `') && document.querySelector('#summary .status-idle')`)
+	b.sees("“Approve” is sent. Thread " + thread) // after a moment
+	b.do(chromedp.Navigate(s.url + "/studio/threads/" + thread))
+	b.until(`document.querySelector('#summary .status-idle')`)
 	name := eval[string](b, `document.querySelector('#node\\:search').getAttribute('aria-label')`)
 	if !strings.HasPrefix(name, "search, worker, ran 6 times") || !strings.HasSuffix(name, "finished") {
 		t.Errorf("a screen reader reads the node as %q", name)
@@ -96,6 +98,27 @@ func TestWithoutScripts_AQuestionIsAnswered(t *testing.T) {
 		t.Errorf("the answer leads to %s", b.location())
 	}
 	s.open(t, "/studio/threads/"+thread).until(`document.querySelector('#summary .status-idle')`)
+}
+
+func TestWithoutScripts_ArgumentsAreEdited(t *testing.T) {
+	t.Parallel()
+	s := start(t, "dev", "--demo")
+	thread := s.create(t, `{"question":"why?"}`)
+	s.open(t, "/studio/threads/"+thread).sees("Send this report?")
+	off := command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	b := s.open(t, "/studio/inbox?text=report", off)
+	b.do(chromedp.Click(`//summary[.="Edit"]`, chromedp.NodeVisible))
+	b.do(chromedp.SendKeys(`//textarea[@name="value:to"]`, "!", chromedp.NodeVisible))
+	b.do(chromedp.Click(`//button[.="Approve with these arguments"]`, chromedp.NodeVisible))
+	b.do(chromedp.WaitVisible(`//*[@id="node:review"]`))
+	s.open(t, "/studio/threads/"+thread).until(`document.querySelector('#summary .status-idle')`)
+	var state struct {
+		Values struct{ Sent struct{ To, Text string } }
+	}
+	s.call(t, "GET", "/threads/"+thread+"/state", "", &state)
+	if sent := state.Values.Sent; len(sent.To) != len("team@example.org!") || !strings.Contains(sent.To, "!") || !strings.HasPrefix(sent.Text, "About") {
+		t.Errorf("sent %+v, want the arguments with another address", sent)
+	}
 }
 
 func TestKeys_ShowOwnThreads(t *testing.T) {

@@ -89,6 +89,19 @@ func TestTimes_AWaitForALimitHasItsName(t *testing.T) {
 	b.shot("wait-for-a-limit")
 }
 
+// A node that runs within one batch of events is seen running, too.
+func TestThread_EachNodeThatRunsIsLit(t *testing.T) {
+	t.Parallel()
+	s := served(t, map[string]string{"chained.yaml": chained("chained", 40, 0)})
+	thread := s.runs(t, "chained", map[string]any{})
+	b := s.open(t, "/studio/threads/"+thread)
+	b.until(`customElements.get('weft-run')`)
+	eval[any](b, watchLit)
+	s.answered(t, thread, "chained")
+	b.until(`Object.keys(window.lit).filter((n) => n !== 'ask').length === 40`)
+	b.until(`document.querySelectorAll('#picture .kind-node.state-done').length === 41 && !document.querySelector('#picture .state-running')`)
+}
+
 func TestFanOut_IsOneStripThatUnfolds(t *testing.T) {
 	t.Parallel()
 	s := served(t, map[string]string{"fan.yaml": fan})
@@ -107,6 +120,44 @@ func TestFanOut_IsOneStripThatUnfolds(t *testing.T) {
 	other := s.open(t, strings.TrimPrefix(b.location(), s.url))
 	other.sees("101 to 200 of 500")
 	b.shot("fan-out")
+}
+
+func TestTimes_APartIsChosen(t *testing.T) {
+	t.Parallel()
+	s := served(t, map[string]string{"paced.yaml": paced})
+	b := s.open(t, "/studio/threads/"+s.runs(t, "paced", map[string]any{"items": numbers(4)})) // 600 ms
+	b.until(`customElements.get('weft-times')`)
+	part := `(() => { const [from, to] = (new URL(location.href).searchParams.get('times') ?? '').split('-').map(Number); return to > from ? to - from : 0 })()`
+	all := eval[float64](b, `(() => { const [from, to] = document.querySelector('weft-times').range; return to - from })()`)
+	shows := func(least, most float64) {
+		t.Helper()
+		b.until(fmt.Sprintf(`%[1]s >= %[2]f && %[1]s <= %[3]f`, part, least*all-3, most*all+3))
+		// The links are those of that part.
+		b.until(`Math.abs(parseInt([...document.querySelectorAll('#times nav span')].at(-1)?.textContent) - ` + part + `) < 3 && document.querySelector('weft-times svg')`)
+	}
+	b.press("zoom in")
+	shows(0.5, 0.5)
+	b.press("zoom in")
+	shows(0.25, 0.25)
+	b.press("earlier")
+	b.press("zoom out")
+	shows(0.5, 0.5)
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('weft-times .scroll').focus()`))
+	b.key("0")
+	b.until(`!document.querySelector('#times').innerText.includes('all times') && !document.querySelector('weft-times').busy`)
+	b.do(chromedp.Evaluate[chromedp.Void](`{
+		const svg = document.querySelector('weft-times svg'), box = svg.getBoundingClientRect(), left = svg.dataset.times.split(':')[0] * box.width / svg.viewBox.baseVal.width
+		const at = (type, share) => new PointerEvent(type, {bubbles: true, button: 0, pointerType: 'mouse', clientX: box.x + left + (box.width - left) * share, clientY: box.y + 5})
+		svg.dispatchEvent(at('pointerdown', 0.3))
+		dispatchEvent(at('pointermove', 0.5))
+		dispatchEvent(at('pointerup', 0.6))
+	}`))
+	shows(0.28, 0.32)
+	b.shot("times-part")
+	other := s.open(t, strings.TrimPrefix(b.location(), s.url))
+	other.sees("all times")
+	b.press("all times")
+	b.until(`!location.search.includes('times')`)
 }
 
 // paste runs a command of a page as a person does who has pasted it.
@@ -154,8 +205,10 @@ func TestCommands_DoWhatTheirActionsDo(t *testing.T) {
 	branches(2)
 	s.paste(t, b.command(api+"/fork"))
 	branches(3)
-	edit := strings.Replace(b.command(api+"/edit"), `"Ada"`, `"Bob"`, 1)
-	s.paste(t, edit)
+	b.press("Edit and go on")
+	b.do(chromedp.SetValue(`//select[@name="field"]`, "name"))
+	b.enter("value", `"Bob"`)
+	s.paste(t, b.command(api+"/edit"))
 	branches(4)
 	b.do(chromedp.Navigate(s.url + path))
 	b.until(`document.querySelector('#summary .status-interrupted')`) // it went on, and asks again

@@ -331,6 +331,18 @@ func (b *tab) press(text string) {
 	b.click(fmt.Sprintf(`(//main//button[normalize-space(.)=%[1]q]|//main//a[normalize-space(.)=%[1]q]|//main//summary[normalize-space(.)=%[1]q])[1]`, text))
 }
 
+// enter sets the value of a field, as typing does.
+func (b *tab) enter(name, value string) {
+	b.Helper()
+	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{const field = document.querySelector('main [name=' + CSS.escape(%q) + ']'); field.value = %q; field.dispatchEvent(new Event('input', {bubbles: true}))}`, name, value)))
+}
+
+// key types a key.
+func (b *tab) key(key string, with ...chromedp.KeyOption) {
+	b.Helper()
+	b.do(chromedp.KeyEvent(key, with...))
+}
+
 // location returns the address of the page.
 func (b *tab) location() string {
 	b.Helper()

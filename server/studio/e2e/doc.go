@@ -5,15 +5,25 @@
 //	no page loads anything from elsewhere, or reports a mistake on the console
 //		each journey: tab.listen
 //	approve, edit and reject; two tabs; a late answer
-//		TestQuestion_IsAnsweredInTwoTabs, TestChat_AnswersWithTools
+//		TestDecisions_AreThoseOfTheCommandLine, TestQuestion_IsAnsweredInTwoTabs,
+//		TestChat_AnswersWithTools
+//	the keys, the undo and the forms of the inbox
+//		TestInbox_KeysDecideAndUndo, TestInbox_EditsArgumentsInAForm
+//	the inbox counts down, and marks what is new
+//		TestInbox_CountsDownAndMarksWhatIsNew
+//	each node that runs lights up
+//		TestThread_EachNodeThatRunsIsLit
 //	the server is killed during a run
 //		TestThread_RecoversWhenTheServerIsKilled
-//	states are those of the command line
-//		TestSteps_ShowTheStatesOfTheCommandLine
+//	states and differences are those of the command line, in subgraphs too
+//		TestSteps_ShowTheStatesOfTheCommandLine,
+//		TestCheckpoints_HaveStatesAndDifferencesOfTheCommandLine
 //	fork, edit and go on; the branches
 //		TestFork_EditAndGoOn
 //	replay with changed code
 //		TestReplay_ShowsWhereChangedCodeGoesAnotherWay, TestReplay_ShowsNoDifference
+//	a part of the times is chosen
+//		TestTimes_APartIsChosen
 //	retries and wide rows
 //		TestDemo_RunsAsksAndEnds, TestFanOut_IsOneStripThatUnfolds
 //	the form of an input and its JSON agree
@@ -27,7 +37,7 @@
 //	10,000 threads, 10,000 steps and 500 nodes
 //		TestPages_HaveBounds
 //	speeds
-//		BenchmarkGoals, BenchmarkChat
+//		BenchmarkGoals, BenchmarkChat, BenchmarkHeap
 //	the keyboard alone
 //		TestKeyboard_AnswersAQuestion, TestKeyboard_ForksAndCompares
 //	axe-core in both themes
@@ -41,5 +51,6 @@
 //	commands do what their actions do
 //		TestCommands_DoWhatTheirActionsDo, TestChat_StopsAtOnce
 //	without scripts
-//		TestWithoutScripts_AQuestionIsAnswered, TestWithoutScripts_PagesCanBeRead
+//		TestWithoutScripts_AQuestionIsAnswered, TestWithoutScripts_ArgumentsAreEdited,
+//		TestWithoutScripts_PagesCanBeRead
 package e2e

@@ -67,20 +67,28 @@ func TestQuestion_IsAnsweredInTwoTabs(t *testing.T) {
 	first, second := s.open(t, "/studio/inbox"), s.open(t, "/studio/threads/"+thread)
 	second.sees("Send this report?")
 	first.sees("Send this report?") // the list changed by itself
+	first.patient()
 	stale := s.open(t, "/studio/inbox")
 	stale.sees("Send this report?")
+	stale.patient()
 	stale.do(chromedp.SendKeys(`//textarea[@name="message"]`, "shorter")) // what is being written stays
 	first.do(chromedp.SendKeys(`//textarea[@name="message"]`, "add a summary"))
 	first.press("Reject")
+	first.press("Send now")
 	second.sees("add a summary") // the decision, and who made it
 	second.sees("over http")
 	stale.allow("409")
 	stale.press("Reject")
+	stale.press("Send now")
 	stale.sees("the question is not open any more: it was answered by")
 	second.sees("Send this report?") // the node asks again with a new draft
-	second.do(chromedp.SetValue(`//textarea[@name="args"]`, `{"to":"a@example.org","text":"by hand"}`))
+	first.until(`document.querySelector('.question .prompt')`)
+	second.press("Edit")
+	second.enter("value:to", "a@example.org")
+	second.enter("value:text", "by hand")
 	second.press("Approve with these arguments")
 	second.until(`document.querySelector('#summary .status-idle')`)
+	first.sees("“Send this report?”: the question is not open any more: it was answered by")
 	var state struct {
 		Values struct{ Sent json.RawMessage }
 	}
@@ -158,6 +166,50 @@ func TestViews_HaveAddresses(t *testing.T) {
 		b.until(fmt.Sprintf(`document.querySelector('#tabs a[aria-current]').textContent === %q`, name))
 		same(name + " at checkpoint 4")
 	}
+}
+
+// judged has a node that computes a wrong total, and chooses where to go on.
+const judged = `version: 1
+name: judged
+state:
+  amount: {type: number, required: true}
+  total: number
+input: [amount]
+nodes:
+  judge:
+    set: {total: "${{ state.amount - 152 }}"}
+    next: [{if: state.amount > 500, to: review}, {else: END}]
+  review:
+    approval: {title: "Pay ${{ state.total }}?"}
+    next: END
+`
+
+// A wrong value is replaced in the name of the node that wrote it. That node chooses its way.
+func TestEdit_RepairsWhatARouterWrote(t *testing.T) {
+	t.Parallel()
+	s := served(t, map[string]string{"judged.yaml": judged})
+	path := "/studio/threads/" + s.runs(t, "judged", map[string]any{"amount": 800})
+	b := s.open(t, path)
+	b.sees("Pay 648")
+	b.press("judge in step 1") // the writer of the total
+	b.until(`new URL(location.href).searchParams.get('at') === '2' && document.querySelector('.task')?.innerText.includes('judge')`)
+	b.press("Edit and go on")
+	b.sees("To ask it again, go to an earlier checkpoint")
+	b.click(`//*[@id="steps"]//a[contains(.,"earlier")]`)
+	b.until(`new URL(location.href).searchParams.get('at') === '1' && document.querySelector('[name=at][value="1"]')`)
+	b.do(chromedp.SetValue(`//select[@name="field"]`, "total"), chromedp.SetValue(`//select[@name="as"]`, "judge"))
+	b.enter("value", "952")
+	b.allow("422")
+	b.press("Change and go on")
+	b.sees("The node \"judge\" chooses itself where to go on")
+	b.until(`document.querySelector('[name=value]').value === '952'`)
+	b.do(chromedp.SetValue(`//select[@name="goto"]`, "review"))
+	b.press("Change and go on")
+	b.sees("Pay 952")
+	b.press("Approve")
+	b.until(`document.querySelector('#summary .status-idle')`)
+	b.do(chromedp.Navigate(s.url + path + "?at=2")) // the old branch is as it was
+	b.until(`document.querySelector('#fields').innerText.includes('648')`)
 }
 
 func TestFork_EditAndGoOn(t *testing.T) {

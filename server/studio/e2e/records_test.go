@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,6 +48,27 @@ func TestThreads_AreRemovedTogether(t *testing.T) {
 	b.press("Delete")
 	b.until(`document.querySelectorAll('main tbody tr').length === 1`)
 	b.sees(threads[2])
+}
+
+func TestThreads_AreSelected(t *testing.T) {
+	t.Parallel()
+	s := start(t, "dev", "--demo")
+	why, how := s.create(t, `{"question":"why?"}`), s.create(t, `{"question":"how?"}`)
+	b := s.open(t, "/studio/threads?state="+url.QueryEscape("question=how?"))
+	b.sees("1 of the threads 1 to 2 of 2 have that state")
+	if got := eval[string](b, `document.querySelector('tbody tr').innerText`); !strings.Contains(got, how) {
+		t.Errorf("the state selects %s, want %s", got, how)
+	}
+	s.open(t, "/studio/threads/"+why).sees("Send this report?")
+	b.do(chromedp.Navigate(s.url + "/studio/threads"))
+	b.until(`customElements.get('weft-palette')`)
+	b.key("k", ctrl)
+	b.do(chromedp.SendKeys(`//dialog//input`, why[:len(why)-1]))
+	b.click(`//dialog//a[starts-with(., "threads that begin with")]`)
+	b.sees("1 to 1 of 1")
+	if got := eval[[]string](b, `[...document.querySelectorAll('tbody td.number')].map((c) => c.innerText)`); len(got) != 3 || got[0] != "1" || got[1] != "7" || !strings.HasSuffix(got[2], "B") {
+		t.Errorf("the turns, steps and bytes of the thread are %q, want 1, 7 and a size", got)
+	}
 }
 
 func TestRecords_AreMadeAndRemoved(t *testing.T) {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,12 +25,25 @@ func TestThread_RecoversWhenTheServerIsKilled(t *testing.T) {
 	if n := eval[int](b, `[...document.querySelectorAll('#commits tbody tr td:first-child')].length`); n != 8 {
 		t.Errorf("the thread has %d checkpoints, want 8", n)
 	}
+
+	b.press("Approve")
+	b.until(`document.querySelector('#summary .status-idle') && document.querySelector('#node\\:send').classList.contains('state-done')`)
+	rows := eval[[]string](b, `[...document.querySelectorAll('#commits tbody tr td:first-child')].map((td) => td.innerText)`)
+	slices.Sort(rows)
+	if len(rows) < 9 || len(slices.Compact(slices.Clone(rows))) != len(rows) {
+		t.Errorf("the thread ends with the checkpoints %q, want each once", rows)
+	}
 }
 
 func TestForm_ReportsMistakes(t *testing.T) {
 	t.Parallel()
 	s := start(t, "dev", "--demo")
 	b := s.open(t, "/studio/graphs/report/run")
+	b.allow("422")
+	b.press("Start the run")
+	b.until(`document.querySelector('[name="in:question"]').getAttribute('aria-invalid')`)
+	b.until(`customElements.get('weft-form')`)
+	b.sees("a value is required") // also when the script has asked for the JSON
 	b.do(chromedp.SendKeys(`//textarea[@name="in:question"]`, "why?"), chromedp.SendKeys(`//input[@name="in:options.rounds"]`, "ten"))
 	b.sees("this must be a number")
 	b.do(chromedp.SetValue(`//input[@name="in:options.rounds"]`, "1"), chromedp.SendKeys(`//textarea[@name="in:options.sources"]`, "archive\npress"))
@@ -71,6 +85,16 @@ func TestForm_HasTheConfigOfAWorkflow(t *testing.T) {
 	b.shot("run-settings")
 	b.do(chromedp.Evaluate[chromedp.Void](`{const size = document.querySelector('[name="set:size"]'); size.value = '3'; size.dispatchEvent(new Event('input', {bubbles: true}))}`))
 	b.until(`!document.querySelector('.mistake')`) // what moves the button
+	b.do(chromedp.SetValue(`//select[@name="durability"]`, "exit"))
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[name=durability]').dispatchEvent(new Event('input', {bubbles: true}))`))
+	b.until(`(() => {
+		const text = document.querySelector('weft-copy code').textContent
+		return ['"input":{"text":"hello"}', '"context":{"model":"small","size":3}', '"durability":"exit"'].every((part) => text.includes(part))
+			&& document.querySelector('weft-copy button').ariaLabel.endsWith(text.slice(0, 200))
+	})()`)
+	if got := s.paste(t, b.command("curl")); !strings.Contains(got, "small 3 hello") {
+		t.Errorf("the command of the form answers with %s", got)
+	}
 	b.press("Start the run")
 	b.until(`document.querySelector('#summary .status-idle')`)
 	b.sees("small 3 hello")
@@ -86,10 +110,21 @@ func TestForm_HasTheConfigOfAWorkflow(t *testing.T) {
 		t.Errorf("the context schema of the assistant is %+v", got)
 	}
 
-	// Without the fields, as JSON, a setting is missing.
+	// The JSON of the input is sent with the settings beside it.
 	b.do(chromedp.Navigate(s.url + "/studio/graphs/configured/run"))
-	b.allow("422")
-	b.do(chromedp.SetValue(`//textarea[@name="raw"]`, `{"text":"hello"}`))
+	b.until(`customElements.get('weft-form') && document.querySelector('[name=raw]').value.includes('{')`)
+	const typed = `{ "text" : "goodbye" }` // as the server does not write it
+	b.enter("raw", typed)
+	b.until(`document.querySelector('[name="in:text"]').value === 'goodbye'`)
+	b.enter("set:model", "large")
+	b.enter("set:size", "big")
+	b.sees("this must be a number") // the answer after the setting
+	if got := eval[string](b, `document.querySelector('[name=raw]').value`); got != typed {
+		t.Errorf("a setting changes the JSON of the input to %q", got)
+	}
+	b.enter("set:size", "5")
+	b.until(`!document.querySelector('.mistake')`) // what moves the button
 	b.press("Start with this JSON")
-	b.sees("config size is missing, and has no default; want int")
+	b.until(`document.querySelector('#summary .status-idle')`)
+	b.sees("large 5 goodbye")
 }

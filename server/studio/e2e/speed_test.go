@@ -1,11 +1,20 @@
 package e2e
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
+	"math"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
 
@@ -22,6 +31,10 @@ nodes:
     set: {n: 1}
     next: [{if: state.n + 1 < state.last, to: step}, {else: END}]
 `
+
+// busy is loops with 50 steps a second.
+var busy = strings.NewReplacer("name: loops", "name: busy", "limits: {steps: 20000}", "limits: {steps: 20000, shared: {pace: {rate: 50/s}}}",
+	"    set: {n: 1}\n", "    limit: pace\n    set: {n: 1}\n").Replace(loops)
 
 // asks asks a person.
 const asks = `version: 1
@@ -49,6 +62,90 @@ nodes:
     set: {more: ["${{ state.texts[1] }}"]}
     next: END
 `
+
+// pacedRate is how many nodes begin in a second for 200 events a second: each waits for the limit,
+// begins, ends, and its step is stored.
+const pacedRate = 50
+
+// chained returns a graph of a question and then n nodes, one after the other. It begins as many a
+// second as rate allows; 0 is no limit.
+func chained(name string, n, rate int) string {
+	var b strings.Builder
+	b.WriteString("version: 1\nname: " + name + "\nstate: {n: {type: int, reducer: add}}\ninput: []\n")
+	limit := ""
+	if rate > 0 {
+		fmt.Fprintf(&b, "limits: {shared: {pace: {rate: %d/s}}}\n", rate)
+		limit = "    limit: pace\n"
+	}
+	b.WriteString("nodes:\n  ask:\n    approval: {title: Begin}\n    next: n0\n")
+	for i := range n {
+		next := fmt.Sprintf("n%d", i+1)
+		if i == n-1 {
+			next = "END"
+		}
+		fmt.Fprintf(&b, "  n%d:\n%s    set: {n: 1}\n    next: %s\n", i, limit, next)
+	}
+	return b.String()
+}
+
+// watchLit makes a page note in window.lit when each node is first seen running, in ms since 1970.
+const watchLit = `(() => {
+	const lit = window.lit = {}
+	new MutationObserver(() => {
+		for (const n of document.querySelectorAll('.state-running')) lit[n.dataset.node] ??= performance.timeOrigin + performance.now()
+	}).observe(document.body, {subtree: true, childList: true, attributes: true, attributeFilter: ['class']})
+})()`
+
+// answered lets a thread that asks go on, and waits until its run has ended.
+func (s *server) answered(t testing.TB, thread, graph string) {
+	t.Helper()
+	s.call(t, "POST", "/threads/"+thread+"/runs/wait", `{"assistant_id":"`+graph+`","command":{"resume":true}}`, nil)
+}
+
+// starts returns when each node of an ended run was started, in ms since 1970, by the log of its
+// events.
+func (s *server) starts(t testing.TB, thread string) map[string]float64 {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "POST", s.url+"/threads/"+thread+"/stream/events", strings.NewReader(`{"channels":["tasks","lifecycle"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	at := map[string]float64{}
+	lines := bufio.NewScanner(answer.Body)
+	for lines.Buffer(nil, 1<<20); lines.Scan(); {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var event struct {
+			Method string
+			Params struct {
+				Timestamp float64
+				Data      struct {
+					Event, Name string
+					Triggers    []string // of a start
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(data), &event); err != nil {
+			t.Fatal(err)
+		}
+		switch d := event.Params.Data; {
+		case event.Method == "lifecycle" && d.Event == "completed":
+			return at
+		case event.Method == "tasks" && d.Triggers != nil:
+			at[d.Name] = event.Params.Timestamp
+		}
+	}
+	t.Fatalf("the events of thread %s end before its run: %v", thread, lines.Err())
+	return nil
+}
 
 // wide returns a graph of 500 nodes and about 800 edges.
 func wide() string {
@@ -110,7 +207,7 @@ func shown(change, part, text string) string {
 //
 //	go test -run '^$' -bench Goals -benchtime 1x
 func BenchmarkGoals(b *testing.B) {
-	s := served(b, map[string]string{"loops.yaml": loops, "asks.yaml": asks, "large.yaml": large, "wide.yaml": wide(), "fan.yaml": fan}, "--store", "sqlite:weft.db")
+	s := served(b, map[string]string{"loops.yaml": loops, "asks.yaml": asks, "large.yaml": large, "wide.yaml": wide(), "fan.yaml": fan, "paced.yaml": chained("paced", 4*pacedRate, pacedRate)}, "--store", "sqlite:weft.db")
 	goal := func(name string, measure func(b *testing.B, t *tab)) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
@@ -165,6 +262,47 @@ func BenchmarkGoals(b *testing.B) {
 	goal("fan-out-of-500", func(b *testing.B, t *tab) {
 		open("/studio/threads/"+s.runs(b, "fan", map[string]any{"items": numbers(500)}))(b, t)
 	})
+	goal("node-lit-at-200-events", func(b *testing.B, t *tab) {
+		thread := s.runs(b, "paced", map[string]any{})
+		t.do(chromedp.Navigate(t.origin + "/studio/threads/" + thread))
+		t.until(`customElements.get('weft-run')`)
+		eval[any](t, watchLit)
+		s.answered(b, thread, "paced")
+		at := s.starts(b, thread)
+		t.until(fmt.Sprintf(`Object.keys(window.lit).length > %d`, 3*pacedRate))
+		lit := eval[map[string]float64](t, `window.lit`)
+		var late []float64
+		first, last := math.Inf(1), 0.0
+		for node, seen := range lit {
+			late = append(late, seen-at[node])
+			first, last = min(first, at[node]), max(last, at[node])
+		}
+		slices.Sort(late)
+		b.ReportMetric(late[len(late)/2], "ms-lit-p50")
+		b.ReportMetric(late[len(late)*95/100], "ms-lit-p95")
+		b.ReportMetric(float64(len(late))/(last-first)*1000, "nodes/s")
+	})
+	b.Run("demo", func(b *testing.B) { // from the command to its page
+		for b.Loop() {
+			begun := time.Now()
+			start(b, "dev", "--demo").open(b, "/studio/graphs").until(`document.querySelector('.cards a')`)
+			b.ReportMetric(float64(time.Since(begun).Milliseconds()), "ms-whole")
+		}
+		b.ReportMetric(0, "ns/op")
+	})
+	goal("answer-of-another-tab", func(b *testing.B, t *tab) {
+		path := "/studio/threads/" + s.runs(b, "asks", map[string]any{"subject": "letter"})
+		other := s.open(b, path)
+		t.do(chromedp.Navigate(t.origin + path))
+		for _, one := range []*tab{t, other} {
+			one.until(`document.querySelector('button[value=approve]')`)
+		}
+		eval[any](other, `window.answered = new Promise((seen) => new MutationObserver(() => {
+			if (!document.querySelector('button[value=approve]')) seen(performance.timeOrigin + performance.now())
+		}).observe(document.body, {subtree: true, childList: true})), 1`)
+		pressed := eval[float64](t, `(document.querySelector('button[value=approve]').click(), performance.timeOrigin + performance.now())`)
+		b.ReportMetric(eval[float64](other, `window.answered`)-pressed, "ms-seen")
+	})
 	goal("inbox-and-threads-of-1000", func(b *testing.B, t *tab) {
 		for i := range 1000 {
 			s.runs(b, "asks", map[string]any{"subject": fmt.Sprint("letter ", i)})
@@ -173,6 +311,47 @@ func BenchmarkGoals(b *testing.B) {
 		b.ReportMetric(paint, "ms-threads-painted")
 		open("/studio/inbox")(b, t)
 	})
+}
+
+// BenchmarkHeap measures what a page keeps that is open on a busy thread: the heap of its scripts
+// after an eighth of 28,800 events, which is one a second for 8 hours, and after all of them.
+//
+//	go test -run '^$' -bench Heap -benchtime 1x
+func BenchmarkHeap(b *testing.B) {
+	const steps = 28_800 / 4
+	for b.Loop() {
+		s := served(b, map[string]string{"busy.yaml": busy}, "--store", "sqlite:weft.db")
+		var made struct {
+			ID string `json:"thread_id"`
+		}
+		s.call(b, "POST", "/threads", "{}", &made)
+		s.call(b, "POST", "/threads/"+made.ID+"/runs", fmt.Sprintf(`{"assistant_id":"busy","input":{"last":%d}}`, steps+1), nil)
+		t := s.open(b, "/studio/threads/"+made.ID)
+		first := t.heapAt(made.ID, steps/8)
+		last := t.heapAt(made.ID, steps)
+		b.ReportMetric(first/1e6, "MB-after-1-hour")
+		b.ReportMetric(last/1e6, "MB-after-8-hours")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// heapAt waits until a thread of busy has made a step, and returns the bytes that the scripts and
+// elements of the page use after a collection.
+func (b *tab) heapAt(thread string, step int) float64 {
+	b.Helper()
+	for made := 0; made < step; {
+		select {
+		case <-b.ctx.Done():
+			b.fail(b.ctx.Err())
+		case <-time.After(time.Second):
+		}
+		made = eval[int](b, fmt.Sprintf(`fetch('/threads/%s/state').then((a) => a.json()).then((s) => s.values.n ?? 0)`, thread))
+	}
+	b.do(command(heapprofiler.CollectGarbage, cdp.Empty{}))
+	return run(b, chromedp.Action[float64](func(ctx context.Context, t *chromedp.Target) (float64, error) {
+		used, err := cdp.Call(ctx, t, runtime.GetHeapUsage, cdp.Empty{})
+		return used.UsedSize + used.EmbedderHeapUsedSize, err
+	}))
 }
 
 // BenchmarkChat measures 2,000 words at 200 a second.
@@ -192,6 +371,13 @@ func BenchmarkChat(b *testing.B) {
 			}
 		}
 		b.ReportMetric(float64(lost), "lost")
+
+		t.send("count to 2000")
+		t.until(`document.querySelector('.draft')?.textContent.includes(' 50 ')`)
+		begun := time.Now()
+		t.press("Stop")
+		t.until(`!document.querySelector('#summary .status-busy') && document.querySelector('#summary')`)
+		b.ReportMetric(float64(time.Since(begun).Milliseconds()), "ms-stopped")
 	}
 	b.ReportMetric(0, "ns/op")
 }

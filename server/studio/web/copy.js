@@ -7,7 +7,6 @@ class Copy extends HTMLElement {
     button.type = 'button'
     button.textContent = 'Copy'
     const said = this.querySelector('code') ?? this
-    button.setAttribute('aria-label', 'Copy: ' + (said.textContent ?? '').slice(0, 200))
     button.onclick = async () => {
       try {
         await navigator.clipboard.writeText(said.textContent ?? '')
@@ -19,6 +18,23 @@ class Copy extends HTMLElement {
       setTimeout(() => { button.textContent = 'Copy' }, 1500)
     }
     this.append(button)
+    this.label()
+  }
+
+  /**
+   * Shows another command, or nothing for one that a form with mistakes does not have.
+   * @param {string} [command]
+   */
+  show(command) {
+    this.hidden = !command
+    this.querySelector('code')?.replaceChildren(command ?? '')
+    this.label()
+  }
+
+  /** Names the button by the text. */
+  label() {
+    const said = this.querySelector('code') ?? this.firstChild
+    this.querySelector('button')?.setAttribute('aria-label', 'Copy: ' + (said?.textContent ?? '').slice(0, 200))
   }
 }
 

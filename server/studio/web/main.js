@@ -12,9 +12,13 @@ if (theme) document.documentElement.dataset.theme = theme
 adopt()
 
 // What only some pages have.
-for (const name of ['chat', 'editor', 'form', 'lists']) {
-  if (document.querySelector('weft-' + name)) import(`./${name}.js`)
+const load = () => {
+  for (const name of ['chat', 'command', 'editor', 'form', 'inbox', 'lists', 'times']) {
+    if (document.querySelector('weft-' + name)) import(`./${name}.js`)
+  }
 }
+load()
+document.addEventListener('weft-part', load)
 
 for (const button of document.querySelectorAll('button[data-theme-switch]')) {
   /** @type {HTMLElement} */ (button).hidden = false

@@ -17,13 +17,41 @@ function localTimes(root) {
   for (const time of /** @type {NodeListOf<HTMLTimeElement>} */ (root.querySelectorAll('time[datetime]'))) {
     const at = new Date(time.dateTime)
     if (Number.isNaN(at.getTime())) continue
+    if (time.dataset.until !== undefined) {
+      time.dataset.until = moments.format(at)
+      countDown(time)
+      continue
+    }
     time.title = time.dateTime.replace('T', ' ').replace('Z', ' UTC')
     time.textContent = moments.format(at)
   }
 }
 
-/** Reports whether a person is writing in a part, so that it must not be replaced. */
+/**
+ * Shows how long it is until a question expires.
+ * @param {HTMLTimeElement} time
+ */
+function countDown(time) {
+  const s = Math.ceil((new Date(time.dateTime).getTime() - Date.now()) / 1000)
+  const [days, hours, minutes] = [Math.floor(s / 86400), Math.floor(s / 3600) % 24, Math.floor(s / 60) % 60]
+  const text = s <= 0 ? 'has expired' : 'expires in ' + (days ? `${days} d ${hours} h` : hours ? `${hours} h ${minutes} min` : minutes ? `${minutes} min ${s % 60} s` : `${s} s`)
+  const whole = `${text} (${time.dataset.until})`
+  if (time.textContent !== whole) time.textContent = whole
+}
+
+setInterval(() => {
+  for (const time of /** @type {NodeListOf<HTMLTimeElement>} */ (document.querySelectorAll('time[data-until]'))) countDown(time)
+}, 1000)
+
+/**
+ * Makes the next refresh replace a part, also if the server sends it as before.
+ * @param {Element | null} part
+ */
+export function stale(part) { if (part) sent.delete(part) }
+
+/** Reports whether a person is writing in a part, or an answer in it is being sent, so that it must not be replaced. */
 function isEdited(part) {
+  if (part.querySelector('[data-held],.question > [role=alert]')) return true // an answer with a mistake is still to be mended
   for (const field of part.querySelectorAll('input,textarea,select')) {
     if (field.type === 'hidden') continue
     if (field.type === 'range') {
@@ -36,9 +64,9 @@ function isEdited(part) {
   return false
 }
 
-/** The names of details that are open, by their place. */
+/** The details of a part: their texts, and whether they are open. */
 function opened(part) {
-  return [...part.querySelectorAll('details')].map((d) => d.open)
+  return [...part.querySelectorAll('details')].map((d) => ({ text: d.querySelector('summary')?.textContent, open: d.open }))
 }
 
 /** Offers a reload if another program has answered than the one that made the page. */
@@ -105,7 +133,10 @@ export async function refresh(url = location.href, first = false) {
     localTimes(next)
     now.replaceWith(document.adoptNode(next))
     const details = next.querySelectorAll('details')
-    if (details.length === folds.length) details.forEach((d, i) => { d.open = folds[i] })
+    details.forEach((d, i) => {
+      const before = details.length === folds.length ? folds[i] : folds.find((f) => f.text === d.querySelector('summary')?.textContent)
+      if (before) d.open = before.open
+    })
     next.querySelector('.scroll')?.scrollTo(left, top)
     if (focus) document.getElementById(focus)?.focus({ preventScroll: true })
     next.dispatchEvent(new CustomEvent('weft-part', { bubbles: true }))

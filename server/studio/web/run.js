@@ -1,5 +1,5 @@
 // <weft-run data-events data-position>: a page of a thread that follows its run.
-import { coalesced } from './refresh.js'
+import { coalesced, stale } from './refresh.js'
 import { follow } from './stream.js'
 
 /** What people read for a state. The server's words are in internal/picture. */
@@ -17,6 +17,8 @@ class Run extends HTMLElement {
     this.tasks = new Map()
     /** @type {Map<string, number>} when a node began to run */
     this.began = new Map()
+    /** @type {Set<string>} the nodes of steps that have ended, whose marks are not yet shown */
+    this.ended = new Set()
     this.end = follow({
       url: () => `${this.dataset.events}?after=${this.position}`,
       on: {
@@ -41,7 +43,10 @@ class Run extends HTMLElement {
         case 'task': this.task(e); break
         case 'commit':
           commit = true
-          if (e.checkpoint) { this.tasks.clear(); this.say(`checkpoint ${e.checkpoint} is stored`) }
+          if (!e.checkpoint) break
+          if (this.live) this.ended = new Set(this.tasks.keys())
+          else { this.tasks.clear(); this.began.clear() }
+          this.say(`checkpoint ${e.checkpoint} is stored`)
           break
         case 'token': this.dispatchEvent(new CustomEvent('weft-token', { detail: { position: this.position, e } })); break
       }
@@ -54,7 +59,7 @@ class Run extends HTMLElement {
 
   task(e) {
     for (const id of e.nodes) {
-      if (!this.tasks.has(id)) this.tasks.set(id, new Map())
+      if (this.ended.delete(id) || !this.tasks.has(id)) this.tasks.set(id, new Map())
       this.tasks.get(id).set(e.task, e.state)
       if (e.state === 'running' && !this.began.has(id)) this.began.set(id, performance.now())
     }
@@ -67,17 +72,27 @@ class Run extends HTMLElement {
     if (!this.live || this.frame) return
     this.frame = requestAnimationFrame(() => {
       this.frame = 0
+      let next = Infinity
+      let settled = false
       for (const [id, tasks] of this.tasks) {
         const states = [...tasks.values()]
         const state = order.find((s) => states.includes(s)) ?? 'done'
         const shown = performance.now() - (this.began.get(id) ?? 0)
         if (state !== 'running' && shown < flash) {
-          setTimeout(() => this.paint(), flash - shown)
+          mark(document.getElementById(id), 'running') // also if it has run within one batch
+          next = Math.min(next, flash - shown)
           continue
         }
         if (state !== 'running') this.began.delete(id)
         mark(document.getElementById(id), state)
+        if (this.ended.delete(id)) { this.tasks.delete(id); settled = true }
       }
+      if (settled && !this.ended.size) { // what was marked may be of a turn before that of the picture
+        stale(document.getElementById('picture'))
+        this.refresh()
+      }
+      clearTimeout(this.again)
+      if (next < Infinity) this.again = setTimeout(() => this.paint(), next)
     })
   }
 

@@ -1,4 +1,5 @@
-// Fleet runs a thread on two workers, and kills the one that has it by kill -9. The other goes on:
+// Fleet runs the workflow of examples/fleet on two workers, and kills the one that has it by
+// kill -9. The other goes on:
 //
 //	cd temporal/e2e && go run ./fleet
 //
@@ -24,32 +25,14 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/weftrun/weft/checkpoint/sqlite"
+	example "github.com/weftrun/weft/examples/fleet"
 	"github.com/weftrun/weft/graph"
-	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/temporal"
 	"github.com/weftrun/weft/temporal/e2e"
 )
 
-// Pages is the state: the process that has read each page.
-type Pages struct {
-	ReadBy state.List[int] `json:"read_by"`
-}
-
+// pages is how many pages the workflow reads.
 const pages = 40
-
-// read reads the next page, which takes 25 ms.
-func read(ctx context.Context, s *Pages) (graph.Command, error) {
-	select {
-	case <-time.After(25 * time.Millisecond):
-	case <-ctx.Done():
-		return graph.Command{}, context.Cause(ctx)
-	}
-	s.ReadBy.Append(os.Getpid())
-	if s.ReadBy.Len() == pages {
-		return graph.Goto(graph.End), nil
-	}
-	return graph.Goto("read"), nil
-}
 
 // fleet is what a process of the fleet has: the graph over the shared store, and the server.
 type fleet struct {
@@ -67,16 +50,11 @@ func join(ctx context.Context, address, file string) (f *fleet, err error) {
 		}
 	}()
 	if f.store, err = sqlite.Open(ctx, file); err != nil {
-		return nil, err
+		return f, err
 	}
-	b := graph.New[Pages]("pages")
-	b.Node("read", graph.Router(read, "read", graph.End))
-	b.Edge(graph.Start, "read")
-	g, err := b.Compile(graph.Config{Store: f.store})
-	if err != nil {
-		return nil, err
+	if f.graph, err = example.Open(graph.Config{Store: f.store}); err != nil {
+		return f, err
 	}
-	f.graph = g.Untyped()
 	f.conn, err = client.DialContext(ctx, client.Options{HostPort: address, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
 	return f, err
 }

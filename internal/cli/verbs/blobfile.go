@@ -1,0 +1,145 @@
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/blob"
+	"github.com/weftrun/weft/internal/cli/reports"
+	"github.com/weftrun/weft/internal/sniff"
+)
+
+// blobFiles splits the flags NAME=@FILE of fields that are blobs from the others. The last flag of
+// a name wins.
+func (s *session) blobFiles(specs []string) (others []string, files map[string]string) {
+	files = map[string]string{}
+	schema := s.graph.Schemas().Input
+	for _, spec := range specs {
+		name, value, _ := strings.Cut(spec, "=")
+		delete(files, name)
+		if path, ok := strings.CutPrefix(value, "@"); ok && isBlob(schema, name) {
+			files[name] = path
+			continue
+		}
+		others = append(others, spec)
+	}
+	return others, files
+}
+
+// isBlob reports whether a field of a schema is a blob.
+func isBlob(schema json.RawMessage, field string) bool {
+	return gjson.GetBytes(schema, "properties."+gjson.Escape(field)+`.properties.\$blob`).Exists()
+}
+
+// putFile stores a file as a blob of the thread, and returns its name.
+func (s *session) putFile(ctx context.Context, path string) (json.RawMessage, error) {
+	blobs := checkpoint.BlobsIn(s.store)
+	if blobs == nil {
+		return nil, reports.Usage("add --blobs store or --blobs folder:DIR", "%s goes into a blob, and the store is opened without blobs", path)
+	}
+	file, err := openRegular(path)
+	if err != nil {
+		return nil, reports.Usage("check the path", "the input file %s cannot be read: %w", path, err)
+	}
+	defer file.Close()
+	ref, err := sniff.Put(ctx, blobs.Of(s.thread).Put, file, "")
+	if err != nil {
+		return nil, fmt.Errorf("storing %s: %w", path, err)
+	}
+	return json.Marshal(ref)
+}
+
+// openRegular opens a file that is neither a folder nor a pipe. The error does not repeat the path.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	var file *os.File
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		return nil, errors.New("not a regular file")
+	default:
+		file, err = os.Open(path)
+	}
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return file, err
+}
+
+// threadBlobs lists the blobs of a thread.
+func (a *app) threadBlobs(ctx context.Context, blobs *blob.Store, thread string) error {
+	found := false
+	for c, err := range blobs.Claims(ctx, thread) {
+		if err != nil {
+			return err
+		}
+		found = true
+		if a.JSON {
+			err = a.PrintJSON(struct {
+				Hash  string `json:"hash"`
+				Bytes int64  `json:"bytes"`
+			}{c.Hash, c.Size})
+		} else {
+			_, err = fmt.Fprintf(a.Stdout, "%s %d bytes\n", c.Hash, c.Size)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !found {
+		a.Note("thread %q claims no blobs here", thread)
+	}
+	return nil
+}
+
+// printBlob writes the content of a blob of a thread to a file, or with "" to stdout. A unique
+// prefix of the hash names it.
+func (a *app) printBlob(ctx context.Context, blobs *blob.Store, thread, prefix, path string) error {
+	var found []string
+	for c, err := range blobs.Claims(ctx, thread) {
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(c.Hash, prefix) {
+			found = append(found, c.Hash)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return reports.Usage(a.Command("blobs", thread)+" lists its blobs", "thread %q has no blob %q", thread, prefix)
+	case 1:
+	default:
+		return reports.Usage("give more of its digits", "%d blobs of thread %q begin with %q", len(found), thread, prefix)
+	}
+	content, err := blobs.Open(ctx, blob.Ref{Hash: found[0]})
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	if path == "" {
+		_, err = io.Copy(a.Verbatim, content)
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return reports.Usage("choose another --output", "the file %s exists", path)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, content)
+	if err = cmp.Or(err, file.Sync(), file.Close()); err != nil {
+		return errors.Join(err, os.Remove(path)) // a part is not the whole
+	}
+	return nil
+}

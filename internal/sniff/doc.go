@@ -1,0 +1,2 @@
+// Package sniff finds the media type of a content by its first bytes.
+package sniff
