@@ -435,7 +435,7 @@ func TestDecisions_SecretIsSealedOrLeftOut(t *testing.T) {
 			}
 			want := ""
 			if sealed {
-				want = strconv.Quote(pin)
+				want = `"` + pin + `"`
 			}
 			for d, err := range g.Thread("t").Decisions(ctx) {
 				if err != nil || string(d.Value) != want || !d.Secret {
