@@ -166,6 +166,11 @@ func (r *Recorder) match(c *call, request *value) (best *call) {
 func (r *Recorder) end(m *made, o outcome) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.ended(m, o)
+}
+
+// ended is end for a caller that holds mu.
+func (r *Recorder) ended(m *made, o outcome) bool {
 	if r.closed || m.done {
 		return false
 	}

@@ -210,17 +210,18 @@ func (r *Recorder) list(name string) *call {
 	return nil
 }
 
-// add records the tools of a source. Several tasks may ask for them at once.
+// add records the tools of a source, unless another task has: several may ask for them at once.
 func (r *Recorder) add(name string, v *value) {
 	r.mu.Lock()
-	m := r.lists[name]
-	if m == nil {
-		m = &made{call: &call{index: -1, kind: kindTools, name: r.clean(name)}, order: len(r.made) + len(r.differ)}
+	defer r.mu.Unlock()
+	if r.lists[name] != nil {
+		return
+	}
+	m := &made{call: &call{index: -1, kind: kindTools, name: r.clean(name)}, order: len(r.made) + len(r.differ)}
+	if r.ended(m, outcome{v, nil}) {
 		r.lists[name] = m
 		r.made = append(r.made, m)
 	}
-	r.mu.Unlock()
-	r.end(m, outcome{v, nil})
 }
 
 // missing notes that the tools of a source are not recorded.
