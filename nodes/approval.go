@@ -133,6 +133,11 @@ func (a *Approval) Check(given func(string) bool) error {
 	return errors.Join(errs...)
 }
 
+// MayReject implements [workflow.Decider].
+func (a *Approval) MayReject(given func(string) bool) bool {
+	return slices.Contains(a.Allow, "reject") || !given("allow")
+}
+
 // Run asks the person.
 func (a *Approval) Run(ctx context.Context, _ workflow.Env) (any, error) {
 	q := graph.Question{Prompt: a.Title, Detail: a.Show, Data: a.data(), Key: a.Key, Timeout: time.Duration(a.Expires.After),

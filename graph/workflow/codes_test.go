@@ -13,7 +13,7 @@ import (
 )
 
 // withoutExample are the codes whose mistake does not fit on a page, or is not made in a file.
-var withoutExample = []workflow.Code{"WF005", "WF013", "WF208", "WF320", "WF417", "WF601", "WF602", "WF603", "WF605", "WF606", "WF607", "WF704", "WF705", "WF801", "WF802", "WF803", "WF804",
+var withoutExample = []workflow.Code{"WF005", "WF013", "WF208", "WF320", "WF417", "WF519", "WF601", "WF602", "WF603", "WF605", "WF606", "WF607", "WF704", "WF705", "WF801", "WF802", "WF803", "WF804",
 	"WF901", "WF902", "WF903", "WF904", "WF905"}
 
 func codesIn(err error) (codes []workflow.Code) {

@@ -62,6 +62,13 @@ type Asker interface {
 	Asks(given func(name string) bool) bool
 }
 
+// Decider is a Runner whose result is a decision of a person. With these parameters, given as to a
+// Checker, the person may reject. A file whose node does not read the result then has a warning: it
+// goes on in the same way after a rejection.
+type Decider interface {
+	MayReject(given func(name string) bool) bool
+}
+
 // Recordable is a Runner of a kind that is Outside, of which a test of a file can record what it
 // does there: calls that package recording makes. Its parameters are those that a Checker has.
 type Recordable interface {

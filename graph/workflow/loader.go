@@ -98,6 +98,7 @@ func (l *loader) parse(rel, name string, text []byte) *Workflow {
 		if l.mistakes() == 0 {
 			c.warnBraces()
 			c.warnElse()
+			c.warnRejection()
 			c.checkUnused()
 		}
 	}

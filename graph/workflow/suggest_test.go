@@ -69,6 +69,36 @@ func TestParse_NextWithoutElse(t *testing.T) {
 	}
 }
 
+func TestParse_WarnsOfARejectionThatChangesNothing(t *testing.T) {
+	const want = "error[WF519]: a goes on in the same way after a rejection: neither its next nor its output reads result"
+	for line, warned := range map[string]bool{
+		"{approval: {title: Pay}, next: b}":                                                         true,
+		"{approval: {title: Pay, allow: [approve, reject]}, next: b}":                               true,
+		"{approval: {title: Pay}, next: [{if: state.yes, to: b}, {else: END}]}":                     true,
+		"{for_each: {in: '[1, 2]', as: n}, approval: {title: 'Pay ${{ n }}'}, next: b}":             true,
+		"{approval: {title: Pay}, next: [{if: result.approved, to: b}, {else: END}]}":               false,
+		"{approval: {title: Pay}, next: [{if: result.type == 'approve', to: b}, {else: END}]}":      false,
+		"{approval: {title: Pay}, output: {yes: '${{ result.approved }}'}, next: b}":                false,
+		"{approval: {title: Pay, allow: [approve, edit]}, next: b}":                                 false,
+		"{approval: {title: Pay, allow: '${{ state.yes ? [\"approve\"] : [\"edit\"] }}'}, next: b}": false,
+		"{ask: {title: Pay, answer: bool}, output: {yes: '${{ result }}'}, next: b}":                false,
+	} {
+		src := "version: 1\nstate: {yes: bool}\nnodes:\n  a: " + line + "\n  b: {wait: {for: 1s}, next: END}\n"
+		o := options()
+		if _, err := workflow.Parse("in.yaml", []byte(src), o); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		o.Strict = true
+		if _, err := workflow.Parse("in.yaml", []byte(src), o); warned != (err != nil) || warned && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s, strictly: got %v, warned %v wanted", line, err, warned)
+		}
+	}
+	const ends = "version: 1\nnodes: {a: {approval: {title: Pay}, next: END}}\n"
+	if w, err := workflow.Parse("in.yaml", []byte(ends), options()); err != nil || len(w.Warnings()) > 0 {
+		t.Errorf("before the end: %v, %v", w.Warnings(), err)
+	}
+}
+
 func TestParse_WordsOfOtherLanguages(t *testing.T) {
 	const head = "version: 1\nstate: {ok: bool, n: int, all: list<int>}\nnodes:\n  a:\n"
 	for line, want := range map[string]string{

@@ -25,9 +25,44 @@ func (c *checker) warnElse() {
 	}
 }
 
+// warnRejection warns of nodes that lead to others whether a person approves or rejects.
+func (c *checker) warnRejection() {
+	for _, n := range c.plan.nodes {
+		w, ok := n.work.(*kindWork)
+		if !ok || n.next == nil || n.readsResult() || !n.goesOn() {
+			continue
+		}
+		r := w.kind.New()
+		if d, ok := r.(Decider); ok {
+			given := w.args.constants(paramsIn(r))
+			if d.MayReject(func(name string) bool { return given[name] }) {
+				c.warn(n.kind.at, "WF519", "for example next: [{if: result.approved, to: NODE}, {else: END}]",
+					"%s goes on in the same way after a rejection: neither its next nor its output reads result", n.name)
+			}
+		}
+	}
+}
+
+// goesOn reports whether n leads to another node.
+func (n *node) goesOn() bool {
+	return slices.ContainsFunc(n.next.ways, func(w way) bool {
+		return slices.ContainsFunc(w.to, func(to ref) bool { return to.name != endName })
+	})
+}
+
+// readsResult reports whether the output of n, or a condition of its next, reads its result.
+func (n *node) readsResult() bool {
+	for _, m := range n.output {
+		if len(readIn(textOf(m.value), "result")) > 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(n.next.ways, func(w way) bool { return w.cond != nil && len(readIn(w.cond.at.Value, "result")) > 0 })
+}
+
 // checkUnused warns of what is declared and used nowhere.
 func (c *checker) checkUnused() {
-	u := readIn(c.texts(func(section string) bool { return slices.Contains([]string{"nodes", "edges", "defaults"}, section) }))
+	u := readIn(c.texts(func(section string) bool { return slices.Contains([]string{"nodes", "edges", "defaults"}, section) }), "state", "env", "config")
 	all := c.texts(func(section string) bool { return section != "secrets" && section != "tests" }) // a tool may have a secret
 	for _, v := range c.plan.secrets {
 		if !strings.Contains(all, "${secret:"+v.name+"}") {
@@ -95,10 +130,10 @@ func (n *node) inherits(setting string) bool {
 // where the section is read as a whole.
 type used map[string]bool
 
-// readIn finds what is read in a text, which it goes through once.
-func readIn(text string) used {
+// readIn finds what of some sections is read in a text.
+func readIn(text string, sections ...string) used {
 	u := used{}
-	for _, section := range []string{"state", "env", "config"} {
+	for _, section := range sections {
 		for at, rest := 0, text; ; {
 			i := strings.Index(rest, section)
 			if i < 0 {
@@ -146,20 +181,23 @@ func (u used) reads(section, name string) bool { return u[section] || u[section+
 // texts returns all texts in some sections of the file.
 func (c *checker) texts(in func(section string) bool) string {
 	var b strings.Builder
-	var walk func(n *yaml.Node)
-	walk = func(n *yaml.Node) {
-		n = deref(n)
-		if n.Kind == yaml.ScalarNode {
-			b.WriteString(n.Value + "\n")
-		}
-		for _, child := range n.Content {
-			walk(child)
-		}
-	}
 	for i := 0; i+1 < len(c.plan.at.Content); i += 2 {
 		if in(c.plan.at.Content[i].Value) {
-			walk(c.plan.at.Content[i+1])
+			b.WriteString(textOf(c.plan.at.Content[i+1]))
 		}
+	}
+	return b.String()
+}
+
+// textOf returns all texts below a node of the file, each with a newline.
+func textOf(n *yaml.Node) string {
+	n = deref(n)
+	if n.Kind == yaml.ScalarNode {
+		return n.Value + "\n"
+	}
+	var b strings.Builder
+	for _, child := range n.Content {
+		b.WriteString(textOf(child))
 	}
 	return b.String()
 }
