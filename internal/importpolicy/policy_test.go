@@ -63,7 +63,7 @@ var policies = []policy{
 	{name: "checkpoint/memory", imports: []string{"internal/brief", "internal/values"}},
 	{name: "checkpoint/document", imports: []string{"internal/values"}, modules: []string{"github.com/tidwall/gjson"}},
 	{name: "internal/sqlscan", imports: []string{"checkpoint/document"}},
-	{name: "checkpoint/memory/memorytest", imports: []string{"internal/testreport", "checkpoint/memory"}},
+	{name: "checkpoint/memory/memorytest", imports: []string{"internal/racescale", "internal/testreport", "checkpoint/memory"}},
 	{name: "checkpoint/document/documenttest", imports: []string{"internal/testreport", "checkpoint/document"}},
 	{name: "checkpoint/topic", imports: []string{"internal/validtext", "checkpoint"}},
 	{name: "checkpoint/topic/topictest", imports: []string{"checkpoint/topic"}},

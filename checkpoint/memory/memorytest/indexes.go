@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint/memory"
+	"github.com/weftrun/weft/internal/racescale"
 	"github.com/weftrun/weft/internal/testreport"
 )
 
@@ -333,7 +334,7 @@ func likeComparingAll(p *indexProbe) {
 			p.Done("a batch is made", err)
 		}
 	}
-	for range 20 {
+	for range racescale.Of(20, 5) {
 		q := memory.Query{Near: word(), Limit: 1 + rnd.IntN(40)}
 		if rnd.IntN(2) == 0 {
 			q.Where = memory.Filter{{Path: "n", Op: memory.Eq, Value: rnd.IntN(3)}}
