@@ -96,6 +96,17 @@ func (r *Recorder) Context(ctx context.Context) context.Context {
 	return context.WithValue(ctx, recorderKey{}, r)
 }
 
+// Recorded reports whether the file has a call of a node. A path of nodes leads to one in a
+// subgraph: "order/pay".
+func (r *Recorder) Recorded(node string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.old, func(c *call) bool {
+		rest, ok := strings.CutPrefix(c.node, node)
+		return ok && (rest == "" || rest[0] == '/' || rest[0] == '.')
+	})
+}
+
 // of returns the recorder of a context, or nil.
 func of(ctx context.Context) *Recorder {
 	r, _ := ctx.Value(recorderKey{}).(*Recorder)

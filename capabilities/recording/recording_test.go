@@ -3,6 +3,7 @@ package recording_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -195,6 +196,37 @@ func TestFile_HasNoSecrets(t *testing.T) {
 	}
 	if n := strings.Count(file, "[secret shop]"); n < 8 {
 		t.Errorf("the file has %d secrets replaced, want at least 8:\n%s", n, file)
+	}
+}
+
+func TestRedact_EncodedOnceMore(t *testing.T) {
+	const secret = "pässword-1234"
+	clean := recording.Redact(map[string]string{"k": secret})
+	latin := "p\xe4ssword-1234"
+	twice := func(s string) string {
+		return base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(s))))
+	}
+	for name, text := range map[string]string{
+		"Latin-1":               "it is " + latin + ".",
+		"Latin-1 in JSON":       "it is p\uFFFDssword-1234.",
+		"Latin-1 in base 64":    base64.StdEncoding.EncodeToString([]byte("ann:" + latin)),
+		"base 64 twice":         twice(secret),
+		"base 64 twice, inside": twice("user:" + secret + ":more"),
+		"Latin-1 twice":         twice("u:" + latin),
+	} {
+		got := clean(text)
+		if !strings.Contains(got, "[secret k]") || strings.Contains(got, "ssword") {
+			t.Errorf("%s: got %q", name, got)
+		}
+		for range 2 {
+			plain, _ := base64.StdEncoding.DecodeString(text)
+			if text = string(plain); text != "" && strings.Contains(got, text) {
+				t.Errorf("%s: got %q", name, got)
+			}
+		}
+	}
+	if got := clean("the sword is in the password box, cGFzcw=="); strings.Contains(got, "[secret") {
+		t.Errorf("a text without the secret: got %q", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"cmp"
+	"encoding/base64"
 	"slices"
 	"strings"
 
@@ -13,12 +14,15 @@ import (
 const minSecret = 4
 
 // Redact returns a function that replaces the values of secrets in a text, as [Options.Secrets] are
-// replaced.
+// replaced: also in base 16, in base 64 once or twice, in Latin-1, and escaped or quoted. A value in
+// another encoding, such as compressed, reversed or in pieces, is not found.
 func Redact(secrets map[string]string) func(string) string {
 	var all []redact.Secret
 	for name, v := range secrets {
 		if len(v) >= minSecret {
-			all = append(all, redact.Secret{Value: v, Shown: "[secret " + name + "]"})
+			for _, form := range append(forms(v), v) {
+				all = append(all, redact.Secret{Value: form, Shown: "[secret " + name + "]"})
+			}
 		}
 	}
 	if len(all) == 0 {
@@ -29,9 +33,47 @@ func Redact(secrets map[string]string) func(string) string {
 	})
 	c := cleaner{redact: redact.New(all...)}
 	for _, s := range all {
-		c.shown = append(c.shown, s.Shown)
+		if !slices.Contains(c.shown, s.Shown) {
+			c.shown = append(c.shown, s.Shown)
+		}
 	}
 	return func(s string) string { return c.clean(s, c.shown) }
+}
+
+// leastDigits is the least number of digits of base 64 that count as a secret.
+const leastDigits = 8
+
+// forms returns what a server may have encoded once more, or in another character set: the value in
+// Latin-1, and the digits of its base 64 in a longer value, of which a second base 64 is made.
+func forms(v string) (all []string) {
+	raws := []string{v}
+	if latin, ok := latin1(v); ok && latin != v {
+		all, raws = append(all, latin), append(raws, latin)
+	}
+	for _, raw := range raws {
+		for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			for shift := range 3 { // bytes before the value, modulo 3
+				text := enc.EncodeToString(append(make([]byte, shift), raw...))
+				text = text[(shift*8+5)/6 : (shift+len(raw))*8/6]
+				if len(text) >= leastDigits && !slices.Contains(all, text) {
+					all = append(all, text)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// latin1 returns a text in Latin-1. ok is false if it has other characters.
+func latin1(text string) (latin string, ok bool) {
+	var b []byte
+	for _, c := range text {
+		if c > 0xFF {
+			return "", false
+		}
+		b = append(b, byte(c))
+	}
+	return string(b), true
 }
 
 type cleaner struct {

@@ -127,7 +127,7 @@ func (w *Workflow) CheckEnv() error {
 	}
 	w.ents.checkEnv(s.problems)
 	for _, n := range w.plan.nodes {
-		if err := w.checkNodeEnv(n); err != nil {
+		if err := n.checkEnv(w.vault); err != nil {
 			s.fail(n.kind.at, "WF705", "%s: %v", n.kind.name, err)
 		}
 	}
@@ -139,8 +139,8 @@ func (w *Workflow) CheckEnv() error {
 	return s.err()
 }
 
-// checkNodeEnv returns what the kind of a node reports about the environment.
-func (w *Workflow) checkNodeEnv(n *node) error {
+// checkEnv returns what the kind of a node reports about an environment.
+func (n *node) checkEnv(v *vault) error {
 	work := registered(n.work)
 	if work == nil {
 		return nil
@@ -151,7 +151,9 @@ func (w *Workflow) checkNodeEnv(n *node) error {
 		return nil
 	}
 	work.args.constants(paramsIn(r))
-	return c.CheckEnv(work.env)
+	env := work.env
+	env.vault = v
+	return c.CheckEnv(env)
 }
 
 // environment returns the values that expressions see as env.

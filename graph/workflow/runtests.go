@@ -161,14 +161,20 @@ func (w *Workflow) runTest(ctx context.Context, t *test, seen *trace, o TestOpti
 		running, cancel = context.WithTimeout(running, o.Timeout)
 		defer cancel()
 	}
+	if o.Record {
+		if w.mayRecord(running, tape, "", mocks, r.out.problems); r.out.err() != nil {
+			tape.Discard()
+			r.res.Status = graph.Failed
+			r.end(nil)
+			return r.res, nil
+		}
+	}
 	r.run(running)
 	r.res.Elapsed = time.Since(began)
 	if ctx.Err() != nil {
 		return r.res, context.Cause(ctx)
 	}
-	if r.closeRecording(tape, o) {
-		r.judge()
-	}
+	r.closeRecording(tape, o)
 	r.end(r.res.Err)
 	return r.res, nil
 }

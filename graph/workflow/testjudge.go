@@ -10,17 +10,26 @@ import (
 )
 
 // judge compares what happened with what was expected.
-func (r *testRun) judge() {
+//
+// A run that failed, and was not to fail, is one problem: what it has not done or stored follows
+// from that.
+func (r *testRun) judge(discarded bool) {
 	e := r.t.expect
 	if r.res.Status != e.status {
 		why := ""
+		if discarded {
+			why = ", so it was not recorded"
+		}
 		switch {
 		case r.res.Err != nil:
-			why = ": " + r.res.Err.Error()
+			why += ": " + r.res.Err.Error()
 		case r.res.Status == graph.Interrupted:
-			why = ", with open questions of " + strings.Join(r.asking(), ", ")
+			why += ", with open questions of " + strings.Join(r.asking(), ", ")
 		}
 		r.out.fail(e.at, "WF901", "the run is %s, want %s%s", r.res.Status, e.status, strings.ReplaceAll(why, "\n", "; "))
+		if r.res.Status == graph.Failed {
+			return
+		}
 	}
 	if e.path != nil && !reflect.DeepEqual(e.path, r.res.Path) {
 		r.out.fail(e.pathAt, "WF902", "the path is %s, want %s", flow(r.res.Path), flow(e.path))

@@ -63,6 +63,9 @@ func (w *Workflow) openRecording(t *test, o TestOptions, secrets map[string]stri
 	if _, err := os.Stat(path); !o.Record && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if err := commonSecret(secrets); err != nil && o.Record {
+		return nil, err
+	}
 	r, err := recording.Open(path, recording.Options{
 		Record: o.Record, Fresh: o.Fresh, Failed: t.expect.status == graph.Failed, Test: t.name, Secrets: secrets,
 	})
@@ -83,7 +86,7 @@ func (w *Workflow) testSecrets(t *test) map[string]string {
 	w.handedOver(func(name string) {
 		_, own := t.env[name] // the file has it
 		value, _ := w.vault.lookup(name)
-		if !own && value != "" && !slices.Contains(slices.Collect(maps.Values(secrets)), value) {
+		if !own && value != "" && !isCommon(value) && !slices.Contains(slices.Collect(maps.Values(secrets)), value) {
 			addSecret(secrets, name, value)
 		}
 	})
@@ -99,6 +102,25 @@ func (w *Workflow) Redactor() func(text string) string {
 // publicVariables are those of a machine and a user that are no secrets. Their values are words of
 // paths and texts, which a recording must keep.
 var publicVariables = []string{"HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER"}
+
+// commonWords are values of settings. A recording would be unreadable, and a replay would return
+// something else, if such a word were replaced everywhere.
+var commonWords = []string{
+	"debug", "default", "develop", "development", "disabled", "enabled", "error", "false", "info", "local", "localhost", "none", "null",
+	"prod", "production", "release", "stage", "staging", "test", "testing", "trace", "true", "verbose", "warn", "warning",
+}
+
+func isCommon(value string) bool { return slices.Contains(commonWords, strings.ToLower(value)) }
+
+// commonSecret returns an error for a secret of the file whose value is a common word.
+func commonSecret(secrets map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(secrets)) {
+		if isCommon(secrets[name]) {
+			return fmt.Errorf("the value of the secret %s is a common word, which a recording cannot leave out; set another value to record", name)
+		}
+	}
+	return nil
+}
 
 // handedOver yields the variables of the environment that nodes and entries hand to what they call.
 func (w *Workflow) handedOver(yield func(name string)) {
@@ -164,17 +186,41 @@ func (t *tape) context(ctx context.Context) context.Context {
 	return t.Context(ctx)
 }
 
-// closeRecording ends the recording. It returns false if nothing else is to be judged, because a
-// call differs. A recording is not replaced by that of a run that came to another end than the test
-// expects.
-func (r *testRun) closeRecording(t *tape, o TestOptions) bool {
+// mayRecord reports what the nodes that record lack of permissions and variables, before a call is
+// made: a test that fails after its first calls has made them for nothing. A node with a mock needs
+// nothing, and neither does one whose calls are recorded. path precedes the names of the nodes.
+func (w *Workflow) mayRecord(ctx context.Context, t *tape, path string, mocks map[string]*mock, found *problems) {
+	src := *w.src
+	src.problems = found
+	for _, n := range w.plan.nodes {
+		if mocks[n.name] != nil {
+			continue
+		}
+		if sub, ok := n.work.(*subWork); ok && sub.child != nil {
+			sub.child.mayRecord(ctx, t, path+n.name+"/", nil, found)
+			continue
+		}
+		if t.Recorded(path + n.name) {
+			continue
+		}
+		if err := n.checkEnv(w.vault.in(ctx)); err != nil {
+			src.fail(n.kind.at, "WF705", "%s: %v; nothing was called", n.kind.name, err)
+		}
+	}
+}
+
+// closeRecording ends the recording, and then judges the test, but not if a call differs: then the
+// rest follows from that. A recording is not replaced by that of a run that came to another end than
+// the test expects.
+func (r *testRun) closeRecording(t *tape, o TestOptions) {
 	if t == nil {
-		return true
+		r.judge(false)
+		return
 	}
 	if o.Record && r.res.Status != r.t.expect.status {
 		t.Discard()
-		r.out.fail(r.t.expect.at, "WF905", "the run is %s, so it was not recorded", r.res.Status)
-		return true
+		r.judge(true)
+		return
 	}
 	var failed error
 	if r.res.Status == graph.Failed {
@@ -188,8 +234,9 @@ func (r *testRun) closeRecording(t *tape, o TestOptions) bool {
 	if err != nil {
 		r.out.fail(r.t.at, "WF905", "%v", err)
 	}
-	var d *recording.Difference
-	return !errors.As(err, &d)
+	if d := (*recording.Difference)(nil); !errors.As(err, &d) {
+		r.judge(false)
+	}
 }
 
 // removeRecordings removes the recordings of tests that the file does not have.

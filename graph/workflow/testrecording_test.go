@@ -86,6 +86,7 @@ func (r *recorded) run(text string, o workflow.TestOptions) string {
 		r.write("main.yaml", text)
 	}
 	all := kinds()
+	all["locked"] = workflow.Kind{New: func() workflow.Runner { return new(locked) }, Outside: true}
 	for name, k := range r.kinds() {
 		all[name] = k
 	}
@@ -119,6 +120,39 @@ func (r *recorded) is(text string, o workflow.TestOptions, want string, calls in
 	if n := r.calls.Load() - before; n != calls {
 		r.Errorf("the model got %d calls, want %d", n, calls)
 	}
+}
+
+// locked is a kind that needs a permission which no test has.
+type locked struct{}
+
+func (locked) Run(context.Context, workflow.Env) (any, error) { return nil, errors.New("it ran") }
+func (locked) Recordable() bool                               { return true }
+func (locked) CheckEnv(workflow.Env) error                    { return errors.New("it is not allowed") }
+
+func TestRecording_ChecksPermissionsBeforeTheFirstCall(t *testing.T) {
+	r := newRecorded(t, reply)
+	text := strings.Replace(twoCalls, "next: END", "next: open}\n  open: {locked: {}, next: END", 1)
+	r.is(text, recordAll, "main.yaml:7:10: error[WF705]: locked: it is not allowed; nothing was called", 0)
+	inside := strings.Replace(twoCalls, "next: END", "next: sub}\n  sub: {workflow: sub.yaml, next: END", 1)
+	r.write("sub.yaml", "version: 1\nstate: {x: string}\nnodes:\n  open: {locked: {}, next: END}\n")
+	r.is(inside, recordAll, "sub.yaml:4:10: error[WF705]: locked: it is not allowed; nothing was called", 0)
+	mocked := strings.Replace(text, "    expect:", "    mock: {open: {result: null}}\n    expect:", 1)
+	mocked = strings.Replace(mocked, "polish]", "polish, open]", 1)
+	r.is(mocked, recordAll, "", 2)
+}
+
+func TestRecording_SecretThatIsACommonWord(t *testing.T) {
+	r := newRecorded(t, reply)
+	const text = `version: 1
+secrets: {key: "${env:SECRET}"}
+state: {text: string}
+nodes:
+  ask: {say: {prompt: "is it production? "}, output: {text: "${{ result }}"}, next: END}
+tests:
+  - name: asks
+    env: {SECRET: Production}
+`
+	r.is(text, recordAll, "error[WF905]: the value of the secret key is a common word, which a recording cannot leave out; set another value to record", 0)
 }
 
 const secretValue = "a-secret-value"
@@ -266,7 +300,7 @@ func TestRecording_OfAFailingTest(t *testing.T) {
 	first := r.read(file)
 	down = true
 	fresh := workflow.TestOptions{Record: true, Fresh: true}
-	r.is("", fresh, "error[WF905]: the run is failed, so it was not recorded", 1)
+	r.is("", fresh, "error[WF901]: the run is failed, want done, so it was not recorded", 1)
 	if r.read(file) != first {
 		t.Error("the recording was replaced by that of a failed run")
 	}

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/blob"
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/cli/reports"
 	"github.com/weftrun/weft/internal/sniff"
 )
@@ -57,6 +59,42 @@ func (s *session) putFile(ctx context.Context, path string) (json.RawMessage, er
 		return nil, fmt.Errorf("storing %s: %w", path, err)
 	}
 	return json.Marshal(ref)
+}
+
+// blobMark precedes the hash in the JSON of the name of a blob. In a text it would be escaped.
+const blobMark = `"$blob":"`
+
+// checkBlobs returns an error if the store is opened without blobs, and a value of the thread is in
+// one, or names one. Without this check a node would fail after the decision is stored. The workers
+// of an engine open the store with their own flags.
+func (s *session) checkBlobs(ctx context.Context, p graph.CommitInfo) error {
+	if checkpoint.BlobsIn(s.store) != nil || s.grants.engine != "" {
+		return nil
+	}
+	read := map[string]bool{}
+	for _, in := range append([]graph.Interrupt{{}}, p.Interrupts...) {
+		if read[in.Namespace] {
+			continue
+		}
+		read[in.Namespace] = true
+		values, _, err := s.stored().State(ctx, checkpoint.Key{Thread: s.thread, Namespace: in.Namespace}, 0)
+		if in.Namespace != "" && errors.Is(err, checkpoint.ErrNotFound) {
+			continue // it has no checkpoint of its own
+		}
+		if err != nil {
+			return err
+		}
+		for _, v := range values {
+			switch {
+			case errors.Is(v.Err, checkpoint.ErrNoBlobs):
+				return v.Err
+			case bytes.Contains(v.Value, []byte(blobMark)):
+				return reports.Usage("add the blobs of the store: --blobs store, or --blobs folder:DIR; nothing was decided",
+					"the field %q of thread %q is a blob, and the store is opened without blobs", v.Field, s.thread)
+			}
+		}
+	}
+	return nil
 }
 
 // openRegular opens a file that is neither a folder nor a pipe. The error does not repeat the path.

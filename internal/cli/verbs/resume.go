@@ -165,6 +165,11 @@ func (s *session) resume(ctx context.Context, f resumeFlags) error {
 			return err
 		}
 	}
+	if len(f.replies.answers)+len(f.replies.declined) > 0 && len(p.Interrupts) > 0 {
+		if err := s.checkBlobs(ctx, p); err != nil {
+			return err
+		}
+	}
 	r := answerer{open: p.Interrupts, had: p.Answered}
 	err = s.reply(ctx, r, f.replies, o)
 	if errors.Is(err, errUnseen) {

@@ -139,7 +139,7 @@ func (a *app) printTests(t reports.TestedFile, f testFlags) error {
 		for _, p := range r.Failures {
 			b.WriteString(marked("      ", p.Excerpt()))
 		}
-		if r.Err != nil {
+		if r.Err != nil && !slices.ContainsFunc(r.Failures, reportsError) {
 			b.WriteString(marked("      ", "the run failed: "+reports.Message(r.Err)))
 		}
 	}
@@ -160,6 +160,9 @@ func (a *app) printTests(t reports.TestedFile, f testFlags) error {
 	_, err := fmt.Fprint(a.Stdout, b.String())
 	return err
 }
+
+// reportsError reports whether a failure of a test has the error of the run, or the reason for it.
+func reportsError(p workflow.Problem) bool { return p.Code == "WF901" || p.Code == "WF905" }
 
 // recordingNote describes what a test recorded; "" for one that did not.
 func recordingNote(r *workflow.TestRecording) string {
