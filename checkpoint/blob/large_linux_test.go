@@ -16,9 +16,11 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/blob"
+	"github.com/weftrun/weft/checkpoint/postgres"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/racescale"
+	"github.com/weftrun/weft/internal/servertest"
 )
 
 // passEnv makes the test binary the process that TestLarge_Memory measures.
@@ -37,7 +39,7 @@ func TestMain(m *testing.M) {
 
 // TestLarge_Memory passes a file of 1 GiB, or of 96 MiB with -short or the race detector, through a
 // graph in another process: one node stores it, another reads it. It measures the greatest memory
-// of that process, with all of its code.
+// of that process, with all of its code. Redis keeps blobs in the memory of the server.
 //
 // Requirement: a large blob is not held in memory
 func TestLarge_Memory(t *testing.T) {
@@ -45,10 +47,14 @@ func TestLarge_Memory(t *testing.T) {
 	if racescale.Raced { // the detector takes memory of its own
 		most = 128 << 20
 	}
-	for _, kind := range []string{"folder", "sqlite", "sealed"} {
+	for _, kind := range []string{"folder", "sqlite", "sealed", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
+			at := t.TempDir()
+			if kind == "postgres" {
+				at = servertest.Postgres(t)
+			}
 			cmd := exec.CommandContext(t.Context(), os.Args[0])
-			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d", passEnv, kind, t.TempDir(), size))
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d", passEnv, kind, at, size))
 			out, err := cmd.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
@@ -73,6 +79,16 @@ func pass(ctx context.Context, args []string) error {
 	switch kind {
 	case "sqlite":
 		s, err := sqlite.Open(ctx, filepath.Join(dir, "threads.db"))
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		threads = s
+		if blobs, err = s.Blobs(ctx); err != nil {
+			return err
+		}
+	case "postgres":
+		s, err := postgres.Open(ctx, dir, postgres.Config{})
 		if err != nil {
 			return err
 		}

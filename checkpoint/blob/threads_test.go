@@ -19,22 +19,26 @@ import (
 
 // place is a store with blobs, and the clock of the blobs.
 type place struct {
-	memory *checkpoint.Memory
-	table  *blob.Map
-	blobs  *blob.Store
-	store  checkpoint.Store
-	now    time.Time
+	threads checkpoint.Store
+	table   blob.Table
+	blobs   *blob.Store
+	store   checkpoint.Store
+	now     time.Time
 }
 
 func newPlace(t testing.TB, o checkpoint.BlobOptions, keys *checkpoint.Keys) *place {
 	t.Helper()
-	p := &place{memory: new(checkpoint.Memory), table: new(blob.Map), now: time.UnixMilli(1_800_000_000_000)}
+	return newPlaceOn(t, new(checkpoint.Memory), new(blob.Map), o, keys)
+}
+
+func newPlaceOn(t testing.TB, threads checkpoint.Store, table blob.Table, o checkpoint.BlobOptions, keys *checkpoint.Keys) *place {
+	t.Helper()
+	p := &place{threads: threads, table: table, now: time.UnixMilli(1_800_000_000_000)}
 	p.blobs = blob.Over(p.table)
 	p.blobs.Now = func() time.Time { return p.now }
-	threads := checkpoint.Store(p.memory)
 	if keys != nil {
 		var err error
-		if threads, err = checkpoint.Sealed(p.memory, checkpoint.Codec{Keys: keys}); err != nil {
+		if threads, err = checkpoint.Sealed(threads, checkpoint.Codec{Keys: keys}); err != nil {
 			t.Fatal(err)
 		}
 		if p.blobs, err = p.blobs.Sealed(keys); err != nil {
@@ -178,7 +182,7 @@ func TestThread_LargePieceIsStoredOnce(t *testing.T) {
 		t.Errorf("rule: two threads with the same values have the same blobs\n got: %d, the same: %v", n, same)
 	}
 	wantAlbum(t, p.blobs, a, 1)
-	_, _, err := newAlbum(t, p.memory).Thread("a").State(t.Context(), 0)
+	_, _, err := newAlbum(t, p.threads).Thread("a").State(t.Context(), 0)
 	if !errors.Is(err, checkpoint.ErrNoBlobs) {
 		t.Errorf("rule: a store that is opened without its blobs is a typed error\n got: %v", err)
 	}
@@ -237,7 +241,7 @@ func TestThread_WithoutBlobs(t *testing.T) {
 func TestWithBlobs_Invalid(t *testing.T) {
 	p := newPlace(t, checkpoint.BlobOptions{}, nil)
 	for name, o := range map[string]checkpoint.BlobOptions{"twice": {}, "a negative grace": {Grace: -1}} {
-		store := checkpoint.Store(p.memory)
+		store := checkpoint.Store(p.threads)
 		if name == "twice" {
 			store = p.store
 		}
@@ -256,7 +260,7 @@ func TestCollect_DeletedAndHeldThreads(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := p.memory.Delete(ctx, "deleted"); err != nil { // as an expiry does
+	if err := p.threads.Delete(ctx, "deleted"); err != nil { // as an expiry does
 		t.Fatal(err)
 	}
 	held, err := checkpoint.Hold(ctx, p.store, "held", checkpoint.HoldOptions{})
@@ -285,7 +289,7 @@ func TestCollect_DeletedAndHeldThreads(t *testing.T) {
 	if want := (map[string]int{"deleted": 0, "alive": 2, "held": 3}); !maps.Equal(counts, want) {
 		t.Errorf("rule: a thread that another program holds is left as it is\n got: %v\nwant: %v", counts, want)
 	}
-	if _, err := blob.Collect(ctx, p.memory, p.blobs, 0); !errors.Is(err, checkpoint.ErrNoBlobs) {
+	if _, err := blob.Collect(ctx, p.threads, p.blobs, 0); !errors.Is(err, checkpoint.ErrNoBlobs) {
 		t.Errorf("rule: a store without blobs is a typed error\n got: %v", err)
 	}
 }
@@ -333,115 +337,5 @@ func TestExport_CarriesBlobs(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// mortal is a process that dies at a write: before it, or after it before the reply.
-type mortal struct {
-	left  int
-	after bool
-}
-
-func (m *mortal) write(f func() error) error {
-	m.left--
-	switch {
-	case m.left > 0:
-		return f()
-	case m.left == 0 && m.after:
-		_ = f()
-	}
-	return errDied
-}
-
-type mortalStore struct {
-	checkpoint.Store
-	*mortal
-}
-
-func (s mortalStore) Commit(ctx context.Context, c checkpoint.Commit) error {
-	return s.write(func() error { return s.Store.Commit(ctx, c) })
-}
-
-func (s mortalStore) Put(ctx context.Context, p checkpoint.Pending) error {
-	return s.write(func() error { return s.Store.Put(ctx, p) })
-}
-
-func (s mortalStore) Drop(ctx context.Context, d checkpoint.Drop) error {
-	return s.write(func() error { return s.Store.(checkpoint.Dropper).Drop(ctx, d) })
-}
-
-type mortalTable struct {
-	blob.Table
-	*mortal
-}
-
-func (t mortalTable) Stage(ctx context.Context, upload string, n int, data []byte) error {
-	return t.write(func() error { return t.Table.Stage(ctx, upload, n, data) })
-}
-
-func (t mortalTable) Finish(ctx context.Context, upload string, b blob.Stat, c blob.Claim) error {
-	return t.write(func() error { return t.Table.Finish(ctx, upload, b, c) })
-}
-
-func (t mortalTable) Claim(ctx context.Context, owner string, hashes []string, at time.Time) (missing []string, err error) {
-	err = t.write(func() (err error) { missing, err = t.Table.Claim(ctx, owner, hashes, at); return err })
-	return missing, err
-}
-
-func (t mortalTable) Release(ctx context.Context, owner string, hashes []string, before, now time.Time) (f blob.Freed, err error) {
-	err = t.write(func() (err error) { f, err = t.Table.Release(ctx, owner, hashes, before, now); return err })
-	return f, err
-}
-
-// TestThread_KilledAtEachWrite runs two turns and a pruning in a process that dies at each write to
-// the threads or the blobs. Each commit that is stored has its blobs, and the next process ends the
-// work.
-//
-// Requirement: blobs survive a crash at any write
-func TestThread_KilledAtEachWrite(t *testing.T) {
-	for n := 1; ; n++ {
-		died := false
-		for _, after := range []bool{false, true} {
-			p := newPlace(t, checkpoint.BlobOptions{Above: 300}, nil)
-			turn(t, newAlbum(t, p.store), "t")
-			p.now = p.now.Add(48 * time.Hour)
-			m := &mortal{left: n, after: after}
-			blobs := blob.Over(mortalTable{p.table, m})
-			blobs.Now = func() time.Time { return p.now }
-			store, err := checkpoint.WithBlobs(mortalStore{p.memory, m}, blobs, checkpoint.BlobOptions{Above: 300})
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = newAlbum(t, store).Invoke(t.Context(), album{}, graph.RunOptions{Thread: "t"})
-			if err == nil {
-				p.now = p.now.Add(48 * time.Hour)
-				err = checkpoint.Prune(t.Context(), store, "t", checkpoint.Keep{Last: 1})
-			}
-			died = died || err != nil
-			// The next process.
-			g := newAlbum(t, p.store)
-			if _, err := g.Resume(t.Context(), graph.Answers{}, graph.RunOptions{Thread: "t"}); err != nil {
-				t.Fatalf("a death at write %d (after it: %v): %v", n, after, err)
-			}
-			a := stateOf(t, p.store, "t")
-			wantAlbum(t, p.blobs, a, a.Turns.Get())
-			p.now = p.now.Add(48 * time.Hour)
-			if err := checkpoint.Prune(t.Context(), p.store, "t", checkpoint.Keep{Last: 1}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := blob.Collect(t.Context(), p.store, p.blobs, 0); err != nil {
-				t.Fatal(err)
-			}
-			wantAlbum(t, p.blobs, a, a.Turns.Get())
-			if got, want := len(p.hashes(t, "t")), 2+a.Turns.Get(); got != want {
-				t.Errorf("rule: after a death at write %d (after it: %v) a collection leaves what is used\n got: %d blobs, want %d", n, after, got, want)
-			}
-		}
-		if !died {
-			if n < 8 {
-				t.Errorf("rule: the test kills at each write\n got: %d writes", n-1)
-			}
-			return
-		}
 	}
 }

@@ -3,6 +3,7 @@ package verbs_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -56,6 +57,30 @@ func openCrashAll(ctx context.Context, address string) (checkpoint.Store, error)
 	return crashAll{s.(*crashStore)}, nil
 }
 
+// openCrashReads opens crash-reads:N:before:PATH like openCrash. It counts the commits that are read
+// as writes, for a command that writes elsewhere what it reads.
+func openCrashReads(ctx context.Context, address string) (checkpoint.Store, error) {
+	s, err := openCrash(ctx, "crash:"+strings.TrimPrefix(address, "crash-reads:"))
+	if err != nil {
+		return nil, err
+	}
+	return crashReads{s.(*crashStore)}, nil
+}
+
+type crashReads struct{ *crashStore }
+
+func (s crashReads) History(ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
+	return func(yield func(checkpoint.Snapshot, error) bool) {
+		for snap, err := range s.Store.History(ctx, k, q) {
+			more := false
+			_ = s.write(func() error { more = yield(snap, err); return nil })
+			if !more {
+				return
+			}
+		}
+	}
+}
+
 // crashAll is a crashStore with documents.
 type crashAll struct{ *crashStore }
 
@@ -73,6 +98,11 @@ func (s *crashStore) Commit(ctx context.Context, c checkpoint.Commit) error {
 
 func (s *crashStore) Put(ctx context.Context, p checkpoint.Pending) error {
 	return s.write(func() error { return s.Store.Put(ctx, p) })
+}
+
+// Drop implements [checkpoint.Dropper].
+func (s *crashStore) Drop(ctx context.Context, d checkpoint.Drop) error {
+	return s.write(func() error { return s.Store.(checkpoint.Dropper).Drop(ctx, d) })
 }
 
 func (s *crashStore) write(do func() error) error {

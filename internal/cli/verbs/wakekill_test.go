@@ -48,7 +48,27 @@ func TestWake_KillAtEachWrite(t *testing.T) {
 	})
 }
 
-// The same while it tries a failed run again.
+// A run is killed at each write while it asks and stores its timer. The question is then closed by a
+// waker, or by the same run.
+func TestWake_KillAtEachWriteOfAPause(t *testing.T) {
+	killAtEachWrite(t, 3, 2, func(p place, store, crash string) (killed bool) {
+		p.write("overdue.yaml", overdue)
+		run := []string{"run", p.path("overdue.yaml"), "--thread", "t", "--input", "worklog=" + p.path("worklog"), "--store"}
+		killed = p.run(append(run, "crash-all:"+crash)...).code == -1
+		if e := p.run("state", "t", "--store", store); killed && !strings.Contains(e.stdout, "Sure") {
+			e = p.run(append(run, store, "--take-over")...)
+			for end := time.Now().Add(time.Minute); e.code != 0 && e.code != 4; e = p.run(append(run, store, "--take-over")...) {
+				if time.Now().After(end) {
+					p.Fatalf("exit code %d\nstdout: %s\nstderr: %s", e.code, e.stdout, e.stderr)
+				}
+			}
+		}
+		p.wakeKilled("overdue.yaml", "t", store, store)
+		return killed
+	})
+}
+
+// A waker is killed at each write while it tries a failed run again.
 func TestWake_KillAtEachWriteOfARetry(t *testing.T) {
 	killAtEachWrite(t, 3, 1, func(p place, store, crash string) (killed bool) {
 		p.unready()
