@@ -14,8 +14,8 @@ import (
 const minSecret = 4
 
 // Redact returns a function that replaces the values of secrets in a text, as [Options.Secrets] are
-// replaced: also in base 16, in base 64 once or twice, in Latin-1, and escaped or quoted. A value in
-// another encoding, such as compressed, reversed or in pieces, is not found.
+// replaced: also in base 16, in base 64 once or twice, in Latin-1, and escaped or quoted. A value
+// in another encoding, such as compressed, reversed or in pieces, is not found.
 func Redact(secrets map[string]string) func(string) string {
 	var all []redact.Secret
 	for name, v := range secrets {

@@ -210,8 +210,8 @@ func (w *Workflow) mayRecord(ctx context.Context, t *tape, path string, mocks ma
 }
 
 // closeRecording ends the recording, and then judges the test, but not if a call differs: then the
-// rest follows from that. A recording is not replaced by that of a run that came to another end than
-// the test expects.
+// rest follows from that. A recording is not replaced by that of a run that came to another end
+// than the test expects.
 func (r *testRun) closeRecording(t *tape, o TestOptions) {
 	if t == nil {
 		r.judge(false)

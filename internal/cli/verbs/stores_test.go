@@ -57,8 +57,8 @@ func openCrashAll(ctx context.Context, address string) (checkpoint.Store, error)
 	return crashAll{s.(*crashStore)}, nil
 }
 
-// openCrashReads opens crash-reads:N:before:PATH like openCrash. It counts the commits that are read
-// as writes, for a command that writes elsewhere what it reads.
+// openCrashReads opens crash-reads:N:before:PATH like openCrash. It counts the commits that are
+// read as writes, for a command that writes elsewhere what it reads.
 func openCrashReads(ctx context.Context, address string) (checkpoint.Store, error) {
 	s, err := openCrash(ctx, "crash:"+strings.TrimPrefix(address, "crash-reads:"))
 	if err != nil {

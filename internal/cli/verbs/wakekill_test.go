@@ -48,8 +48,8 @@ func TestWake_KillAtEachWrite(t *testing.T) {
 	})
 }
 
-// A run is killed at each write while it asks and stores its timer. The question is then closed by a
-// waker, or by the same run.
+// A run is killed at each write while it asks and stores its timer. The question is then closed by
+// a waker, or by the same run.
 func TestWake_KillAtEachWriteOfAPause(t *testing.T) {
 	killAtEachWrite(t, 3, 2, func(p place, store, crash string) (killed bool) {
 		p.write("overdue.yaml", overdue)
