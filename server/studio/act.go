@@ -21,11 +21,18 @@ const fetchHeader = "X-Weft-Fetch"
 // act returns the handler of a form. The form leads to an address, or shows a view of its own.
 func (s *Handler) act(act func(*request) (view, string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
-		v, to, err := s.take(w, req, act)
+		n := unknown
+		v, to, err := s.take(w, req, func(r *request) (view, string, error) {
+			v, to, err := act(r)
+			if to == "" && r.PostForm.Get("only") == "" { // a part of a page has no menu
+				n = r.waiting()
+			}
+			return v, to, err
+		})
 		var wrong *wrongForm
 		switch {
 		case errors.As(err, &wrong):
-			s.write(w, req, cmp.Or(wrong.status, http.StatusUnprocessableEntity), wrong.view)
+			s.write(w, req, cmp.Or(wrong.status, http.StatusUnprocessableEntity), wrong.view, n)
 		case err != nil:
 			s.fail(w, req, err)
 		case to != "" && req.Header.Get(fetchHeader) != "":
@@ -33,7 +40,7 @@ func (s *Handler) act(act func(*request) (view, string, error)) http.HandlerFunc
 		case to != "":
 			http.Redirect(w, req, to, http.StatusSeeOther)
 		default:
-			s.write(w, req, http.StatusOK, v)
+			s.write(w, req, http.StatusOK, v, n)
 		}
 	}
 }

@@ -15,14 +15,14 @@ var sections = []struct{ path, name string }{{"/graphs", "Graphs"}, {"/threads",
 // modules are what main.js imports on every page, so that a browser loads them at once.
 var modules = []string{"copy.js", "palette.js", "picture.js", "refresh.js", "run.js", "slider.js", "stream.js"}
 
-// frame returns a page with what all pages have around their content.
-func (s *Handler) frame(v view) *h.Element {
+// frame returns a page with what all pages have around their content. n is the number in its menu.
+func (s *Handler) frame(v view, n waiting) *h.Element {
 	var menu h.Parts
 	for _, at := range sections {
 		if at.path == "/editor" && s.config.Editor == nil {
 			continue
 		}
-		menu = append(menu, h.A(h.Href(s.config.Base+at.path), h.Data("name", at.name), h.If(v.section == at.path, h.Aria("current", "page")), h.Text(at.name)), h.Text("\n"))
+		menu = append(menu, h.A(h.Href(s.config.Base+at.path), h.Data("name", at.name), h.If(v.section == at.path, h.Aria("current", "page")), h.Text(at.name), h.If(at.path == "/inbox", n.mark())), h.Text("\n"))
 	}
 	return h.HTML(h.Lang("en"),
 		h.Head(
@@ -40,7 +40,7 @@ func (s *Handler) frame(v view) *h.Element {
 			h.A(h.Class("skip"), h.Href("#main"), h.Text("Skip to the content")),
 			h.Header(h.Class("side"),
 				h.Span(h.Class("mark"), h.Text("Weft")),
-				h.Nav(h.Class("menu"), h.Aria("label", "Pages"), menu),
+				h.Nav(h.Class("menu"), h.Aria("label", "Pages"), h.If(n != unknown, h.Data("changes", s.config.Base+"/changes")), menu),
 				h.Button(h.Type("button"), h.Class("quiet"), h.Data("theme-switch", ""), h.Hidden(true), h.Text("Dark or light")),
 			),
 			h.Main(h.ID("main"), h.H1(h.Text(v.title)), h.P(h.ID("lost"), h.Class("lost"), h.Role("alert"), h.Hidden(true)), v.body),

@@ -163,10 +163,13 @@ func (s *Handler) page(show func(*request) (view, error)) http.HandlerFunc {
 			var v view
 			asked := s.request(r, source)
 			if v, err = show(asked); err == nil {
+				n := unknown
 				if asked.left {
 					w.Header().Set(partsHeader, "first")
+				} else {
+					n = asked.waiting()
 				}
-				s.write(w, r, http.StatusOK, v)
+				s.write(w, r, http.StatusOK, v, n)
 				return
 			}
 		}
@@ -191,18 +194,18 @@ func (s *Handler) problem(w http.ResponseWriter, r *http.Request, status int, te
 	s.write(w, r, status, view{"", http.StatusText(status), h.Parts{
 		h.P(h.Text(text)),
 		h.P(h.A(h.Href(s.config.Base+"/graphs"), h.Text("All graphs"))),
-	}})
+	}}, unknown)
 }
 
-// write answers with a page.
-func (s *Handler) write(w http.ResponseWriter, r *http.Request, status int, v view) {
+// write answers with a page. n is the number in its menu.
+func (s *Handler) write(w http.ResponseWriter, r *http.Request, status int, v view, n waiting) {
 	keep := "no-cache"
 	if w.Header().Get(partsHeader) != "" {
 		keep = "no-store" // or a browser that goes back shows it as the page
 	}
 	w.Header().Set("Cache-Control", keep)
 	var page bytes.Buffer
-	_ = h.Document(&page, s.frame(v)) // a buffer takes all
+	_ = h.Document(&page, s.frame(v, n)) // a buffer takes all
 	reply(w, r, status, "text/html; charset=utf-8", page.Bytes())
 }
 

@@ -141,22 +141,30 @@ func (s *Handler) events(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// watchStatus sends the status of a thread, and each that follows, at most four times a second. The
-// log has the end of a run before the thread has its new status.
+// watchStatus sends the status of a thread and the number in the menu, and each that follows, at
+// most four times a second. The log has the end of a run before the thread has its new status.
 func (r *request) watchStatus(ctx context.Context, out *stream, id string) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	count := unknown
 	for last := ""; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 		}
-		changed := r.source.Changed()
+		changed, n := r.source.Changed(), r.waiting()
 		if t, err := r.source.Thread(ctx, id); err == nil && t.Status != last {
 			last = t.Status
 			data, _ := json.Marshal(map[string]string{"status": last}) // of a string
 			if out.send("status", "", data) != nil {
+				return
+			}
+		}
+		if n != count && n != unknown {
+			count = n
+			data, _ := json.Marshal(n.change()) // of a number and texts
+			if out.send("waiting", "", data) != nil {
 				return
 			}
 		}
@@ -172,7 +180,7 @@ func (r *request) watchStatus(ctx context.Context, out *stream, id string) {
 // changesEvery is how long the changes of lists are gathered.
 const changesEvery = 250 * time.Millisecond
 
-// changes announces changes of any thread, at most four a second.
+// changes announces changes of any thread, at most four a second, with the number in the menu.
 func (s *Handler) changes(w http.ResponseWriter, req *http.Request) {
 	r, leave, err := s.follow(req)
 	if err != nil {
@@ -191,7 +199,11 @@ func (s *Handler) changes(w http.ResponseWriter, req *http.Request) {
 			return
 		case <-timer.C:
 		}
-		if out.send("change", "", []byte("{}")) != nil {
+		data := []byte("{}")
+		if n := r.waiting(); n != unknown {
+			data, _ = json.Marshal(n.change()) // of a number and texts
+		}
+		if out.send("change", "", data) != nil {
 			return
 		}
 		select {

@@ -1,13 +1,13 @@
 // <weft-lists data-changes>: a page of lists that follows the threads.
 import { coalesced } from './refresh.js'
-import { follow } from './stream.js'
+import { count, follow } from './stream.js'
 
 class Lists extends HTMLElement {
   connectedCallback() {
     const refresh = coalesced()
     this.end = follow({
       url: () => this.dataset.changes ?? '',
-      on: { change: () => refresh() }, // the first is for what has changed since the page was made
+      on: { change: (n) => { count(n); refresh() } }, // the first is for what has changed since the page was made
       state: (lost) => { if (!lost) refresh() },
     })
     document.addEventListener('change', (e) => pick(/** @type {HTMLInputElement} */ (e.target)))

@@ -5,6 +5,7 @@ import './palette.js'
 import './picture.js'
 import './run.js'
 import './slider.js'
+import { count, follow } from './stream.js'
 
 const theme = localStorage.getItem('weft-theme')
 if (theme) document.documentElement.dataset.theme = theme
@@ -19,6 +20,10 @@ const load = () => {
 }
 load()
 document.addEventListener('weft-part', load)
+
+// A page that follows threads gets the number in the menu with them.
+const changes = document.querySelector('nav.menu')?.getAttribute('data-changes')
+if (changes && !document.querySelector('weft-lists,weft-run')) follow({ url: () => changes, on: { change: count }, state: () => {} })
 
 for (const button of document.querySelectorAll('button[data-theme-switch]')) {
   /** @type {HTMLElement} */ (button).hidden = false

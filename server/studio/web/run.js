@@ -1,6 +1,6 @@
 // <weft-run data-events data-position>: a page of a thread that follows its run.
 import { coalesced, stale } from './refresh.js'
-import { follow } from './stream.js'
+import { count, follow } from './stream.js'
 
 /** What people read for a state. The server's words are in internal/picture. */
 const words = { running: 'running', waiting: 'waits for a limit', done: 'finished', failed: 'failed', retrying: 'waits for its next attempt', asking: 'waits for a person', cached: 'from the cache' }
@@ -23,6 +23,7 @@ class Run extends HTMLElement {
       url: () => `${this.dataset.events}?after=${this.position}`,
       on: {
         batch: (batch, id) => { this.position = Number(id); this.batch(batch) },
+        waiting: count,
         missed: (_, id) => { this.position = Number(id); this.refresh() },
         status: ({ status }) => { if (!document.querySelector(`#summary .status-${status}`)) this.refresh() },
       },

@@ -33,3 +33,15 @@ export function follow({ url, on, state }) {
   open()
   return () => { ended = true; close(); document.removeEventListener('visibilitychange', seen) }
 }
+
+/**
+ * Shows in the menu how many threads wait for a person.
+ * @param {{waiting?: number, text?: string, title?: string}} change
+ */
+export function count({ waiting, text, title }) {
+  const mark = document.getElementById('waiting')
+  if (!mark || waiting === undefined) return
+  mark.hidden = !waiting
+  mark.textContent = text ?? ''
+  mark.title = title ?? ''
+}

@@ -1,0 +1,32 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// A region that is wider than the window has a shadow at the edge with more, which the picture in
+// it does not cover.
+func TestWideRegions_HaveACue(t *testing.T) {
+	t.Parallel()
+	s := start(t, "dev", "--demo")
+	thread := s.create(t, `{"question":"why?"}`)
+	b := s.open(t, "/studio/threads/"+thread, size(400, 900))
+	b.sees("Send this report?")
+	b.sees("Attempts that failed")
+	for _, name := range []string{"Table of failed attempts", "Chart of the times", "Table of checkpoints", "Chart of the steps"} {
+		region := fmt.Sprintf(`document.querySelector('.scroll[aria-label="%s"]')`, name)
+		if !eval[bool](b, `getComputedStyle(`+region+`).backgroundImage.split('gradient').length === 9 && getComputedStyle(`+region+`).backgroundAttachment.includes('local')`) {
+			t.Errorf("%s has no shadow at its edges", name)
+		}
+	}
+	if !eval[bool](b, `document.querySelector('[aria-label="Table of checkpoints"]').scrollWidth > 400 && getComputedStyle(document.querySelector('.scroll .ground')).fill === 'none'`) {
+		t.Error("the table fits, or the ground of a picture covers the shadow of its region")
+	}
+	b.do(chromedp.Evaluate[chromedp.Void](`for (const e of document.querySelectorAll('.scroll')) e.scrollLeft = 60`))
+	b.shot("cue-400")
+	b.do(size(1024, 900))
+	b.shot("cue-1024")
+}
