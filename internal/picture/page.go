@@ -28,17 +28,34 @@ type Page struct {
 type Row struct {
 	graph.CommitInfo
 	Took time.Duration // since the commit before it, of the same run; 0 if it is not known
+	Then string        // what became of it: its status, or of an older commit that was pending how it went on
 }
 
-// Rows returns commits, the newest first, with how long each took.
-func Rows(commits []graph.CommitInfo) []Row {
-	times := map[uint64]graph.CommitInfo{}
+// What became of a commit that was pending and is not the newest.
+const (
+	wentOn = "went on"
+	ended  = "branch ended" // the next commit goes on from an earlier one
+)
+
+// Rows returns commits, the newest first, with how long each took. newest is the newest commit of
+// all; 0 if the commits have it.
+func Rows(commits []graph.CommitInfo, newest uint64) []Row {
+	times, goneOn := map[uint64]graph.CommitInfo{}, map[uint64]bool{}
 	for _, c := range commits {
 		times[c.Checkpoint] = c
+		newest = max(newest, c.Checkpoint)
+		if c.Parent != 0 {
+			goneOn[c.Parent] = true
+		}
 	}
 	rows := make([]Row, len(commits))
 	for i, c := range commits {
-		rows[i].CommitInfo = c
+		rows[i].CommitInfo, rows[i].Then = c, string(c.Status)
+		if next := times[c.Checkpoint+1]; c.Status == graph.Pending && c.Checkpoint < newest {
+			if rows[i].Then = wentOn; next.Parent != 0 && next.Parent != c.Checkpoint && !goneOn[c.Checkpoint] {
+				rows[i].Then = ended
+			}
+		}
 		before := c.Parent
 		if before == 0 {
 			before = c.Checkpoint - 1
@@ -153,7 +170,7 @@ func Table(rows []Row, link func(Row) (cell, row h.Part)) h.Part {
 				h.Td(h.Class("number"), first), number(r.Parent), number(uint64(r.Branch)),
 				h.Td(h.Class("number"), h.Text(fmt.Sprint(r.Turn))), h.Td(h.Class("number"), h.Text(fmt.Sprint(r.Step))),
 				h.Td(h.Text(r.Source)), h.Td(h.Class("wide"), h.Text(NodeList(r.Nodes()))), h.Td(h.Class("wide"), h.Text(NodeList(r.Next))),
-				h.Td(h.Text(r.Status)), h.Td(h.Class("number"), h.Text(Duration(r.Took))),
+				h.Td(h.Text(r.Then)), h.Td(h.Class("number"), h.Text(Duration(r.Took))),
 				h.Td(h.Text(r.Time.UTC().Format("2006-01-02 15:04:05.000"))),
 			)
 		})),

@@ -29,7 +29,7 @@ func TestPage_NeedsNothingElse(t *testing.T) {
 	d, turn := reviewed()
 	d.Nodes[3].Name = `<img src="http://example.org/x">`
 	text := pageText(t, picture.Page{
-		Title: `<script>alert(1)</script>`, Drawing: &d, Run: picture.NewRun(d, turn), Turn: turn, Commits: picture.Rows(turn),
+		Title: `<script>alert(1)</script>`, Drawing: &d, Run: picture.NewRun(d, turn), Turn: turn, Commits: picture.Rows(turn, 0),
 		Decisions: []string{"<b>yes</b>"}, Note: "<i>", More: "<u>",
 	})
 	if found := reference.FindString(text); found != "" {
@@ -47,7 +47,7 @@ func TestPage_NeedsNothingElse(t *testing.T) {
 
 func TestPage_WithoutAPicture(t *testing.T) {
 	_, turn := reviewed()
-	text := pageText(t, picture.Page{Title: "t", Note: "the file is gone", Turn: turn, Commits: picture.Rows(turn)})
+	text := pageText(t, picture.Page{Title: "t", Note: "the file is gone", Turn: turn, Commits: picture.Rows(turn, 0)})
 	if strings.Contains(text, "node:search") || !strings.Contains(text, "the file is gone") || !strings.Contains(text, "weft-timeline") {
 		t.Errorf("got\n%s", text)
 	}
@@ -116,10 +116,31 @@ func TestRows_DurationsOfSteps(t *testing.T) {
 		turn[i].Checkpoint = uint64(len(turn) - i)
 	}
 	turn[0].Parent = 2 // a branch
-	rows := picture.Rows(turn)
+	rows := picture.Rows(turn, 0)
 	for i, want := range []string{"1.6s", "200ms", "800ms", "200ms", "0s"} {
 		if got := rows[i].Took.String(); got != want {
 			t.Errorf("checkpoint %d took %s, want %s", rows[i].Checkpoint, got, want)
+		}
+	}
+}
+
+// Only the newest commit may still be pending.
+func TestRows_WhatBecameOfACommit(t *testing.T) {
+	var list []graph.CommitInfo // 4 begins a branch from 2, and 6 goes on from 5
+	for n := uint64(6); n > 0; n-- {
+		list = append(list, graph.CommitInfo{Checkpoint: n, Parent: map[uint64]uint64{4: 2}[n], Status: graph.Pending})
+	}
+	list[1].Status = graph.Done
+	for _, c := range []struct {
+		newest uint64
+		want   string
+	}{{0, "pending done went on branch ended went on went on"}, {9, "went on done went on branch ended went on went on"}} {
+		got := ""
+		for _, r := range picture.Rows(list, c.newest) {
+			got += " " + r.Then
+		}
+		if got[1:] != c.want {
+			t.Errorf("with %d as the newest commit got %q, want %q", c.newest, got[1:], c.want)
 		}
 	}
 }

@@ -70,6 +70,7 @@ func CSS() string {
 	set(".weft-picture .label", "fill", "ink", "stroke", "ground")
 	set(".weft-glyph", "stroke", "ground")
 	set(".weft-picture .pause", "stroke", "asking")
+	set(".weft-picture .ring", "stroke", "running", "fill", "running-fill")
 	set(".weft-timeline .grid,.weft-timeline .time-wait", "stroke", "line")
 	set(".weft-timeline .time-took", "fill", "line")
 	set(".weft-gantt .grid", "stroke", "line")
@@ -103,6 +104,7 @@ const fixedCSS = `.weft-picture{max-width:100%;height:auto;font-family:ui-sans-s
 .weft-picture .open>.name{font-weight:600;transform:none}
 .weft-picture .shape,.weft-picture .behind{stroke-width:1.4}
 .weft-picture .inner{fill:none;stroke-width:1.2}
+.weft-picture .ring{stroke-width:2}
 .weft-picture .deferred>.shape{stroke-dasharray:5 3}
 .weft-picture .line{fill:none;stroke-width:1.4}
 .weft-picture .choice>.line{stroke-dasharray:6 4}

@@ -16,6 +16,10 @@ type Options struct {
 	// Focus makes the nodes reachable by the keyboard. Without it the picture is one image for a
 	// screen reader.
 	Focus bool
+	// Link returns where a node leads, by its path; "" is nowhere. nil links no node.
+	Link func(path []string) string
+	// Selected is the id of the node that is marked, see [NodeID].
+	Selected string
 }
 
 // SVG returns the picture.
@@ -133,6 +137,9 @@ func (w *svgWriter) id(id string) string {
 	return ` id="` + id + `"`
 }
 
+// ring is how far the mark of the selected node is from its box.
+const ring = 5
+
 // box writes a node.
 func (w *svgWriter) box(b *Box) {
 	n, m := b.node, w.Run.mark(b.ID)
@@ -146,18 +153,37 @@ func (w *svgWriter) box(b *Box) {
 			class += " " + c.name
 		}
 	}
-	label := spoken(n, m)
-	w.printf(`<g%s class="%s" data-node="%s"`, w.id(NodeID(b.Path...)), class, escape(n.Name))
-	if w.Focus {
+	label, id, to, tag := spoken(n, m), NodeID(b.Path...), "", "g"
+	selected := id == w.Selected
+	if selected {
+		class += " here"
+	}
+	if w.Link != nil && n.Kind != "start" && n.Kind != "end" {
+		to = w.Link(b.Path)
+	}
+	if to != "" {
+		tag = "a"
+	}
+	w.printf(`<%s%s class="%s" data-node="%s"`, tag, w.id(id), class, escape(n.Name))
+	switch {
+	case to != "":
+		w.printf(` href="%s" aria-label="%s"`, escape(to), escape(label))
+	case w.Focus:
 		w.printf(` tabindex="0" role="img" aria-label="%s"`, escape(label))
 	}
+	if selected {
+		w.printf(` aria-current="true"`)
+	}
 	w.printf("><title>%s</title>", escape(label))
+	if selected {
+		w.printf(`<rect class="ring" x="%d" y="%d" width="%d" height="%d" rx="10"/>`, b.X-ring, b.Y-ring, b.W+2*ring, b.H+2*ring)
+	}
 	w.shape(b)
 	w.texts(b, sub)
 	if m.State != Idle && n.Kind != "start" {
 		w.printf(`<use class="icon" href="#weft-icon-%s" x="%d" y="%d"/>`, m.State, b.X+2, b.Y+2)
 	}
-	w.printf("</g>\n")
+	w.printf("</%s>\n", tag)
 }
 
 func (w *svgWriter) texts(b *Box, sub string) {

@@ -128,7 +128,7 @@ func (p *editorPage) drawn(r *request) h.Part {
 	if d == nil {
 		return h.Div(h.ID("drawn"), h.Class("part"), h.Data("part", ""), h.Data("empty", ""), section("picture", "Picture", muted("The text has mistakes, so there is no picture.")))
 	}
-	return part("drawn", section("picture", "Picture", pictureBox("Picture of the workflow", r.draw(*d, nil)), folded("As text", d.Text())))
+	return part("drawn", section("picture", "Picture", pictureBox("Picture of the workflow", r.draw(*d, picture.Options{})), folded("As text", d.Text())))
 }
 
 // tests are the results of the tests, or their names.

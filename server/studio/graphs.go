@@ -65,10 +65,11 @@ func showGraph(r *request) (view, error) {
 		h.P(
 			h.If(d.Graph != id, h.Text(d.Graph+" · ")),
 			link(r.threadsPath(id, ""), "threads"),
-			h.If(depth < maxDepth && hasClosed(&d), h.Text(" · "), link(fmt.Sprintf("?depth=%d", depth+1), "open the subgraphs")),
+			h.If(depth < maxDepth && hasClosed(&d), h.Text(" · "), link(r.with(escapedPath("graphs", id), "depth", fmt.Sprint(depth+1)), "open the subgraphs")),
 			h.If(depth > 0, h.Text(" · "), link(r.graphPath(id), "close the subgraphs")),
 		),
-		pictureBox("Picture of the graph", r.draw(d, nil)),
+		pictureBox("Picture of the graph", r.draw(d, picture.Options{Link: r.nodeLinks(id), Selected: r.URL.Query().Get("node")})),
+		r.nodeDetails(id, &d),
 		folded("As text", d.Text()), folded("As Mermaid", d.Mermaid()), folded("As DOT", d.DOT()),
 	}}, nil
 }
@@ -98,8 +99,9 @@ func pictureBox(label string, svg h.Part) h.Part {
 }
 
 // draw returns the picture of a drawing.
-func (r *request) draw(d graph.Drawing, run *picture.Run) h.Part {
-	return h.SVG(r.cache.Layout(d).SVG(picture.Options{Run: run, NoStyle: true, Focus: true}))
+func (r *request) draw(d graph.Drawing, o picture.Options) h.Part {
+	o.NoStyle, o.Focus = true, true
+	return h.SVG(r.cache.Layout(d).SVG(o))
 }
 
 // hasClosed reports whether a drawing has a subgraph that is not open.

@@ -204,7 +204,7 @@ func (r *request) answerer(t Thread, question string) string {
 	if t.Graph != nil {
 		for d, err := range t.Graph.Thread(t.ID).Decisions(r.Context()) {
 			if err == nil && d.Question == question {
-				return "it was answered by " + byWhom(d) + " at " + utc(d.Time) + " UTC"
+				return "it was answered by " + byWhom(d) + " at " + utc(d.Time) + " UTC: " + resultOf(d)
 			}
 		}
 	}

@@ -157,7 +157,7 @@ func (p *threadPage) history(r *request) error {
 		}
 		list = append(list, c)
 	}
-	p.Rows, p.Branches = picture.Rows(list), branchesOf(list)
+	p.Rows, p.Branches = picture.Rows(list, p.Newest), branchesOf(list)
 	path := "/threads/" + url.PathEscape(p.ID)
 	if len(p.Rows) > commitsPage {
 		p.Rows = p.Rows[:commitsPage]
@@ -250,7 +250,11 @@ func (p *threadPage) draw(r *request, turn []graph.CommitInfo) (err error) {
 	if busy {
 		run.Watch(&d, spans)
 	}
-	p.Run, p.Picture, p.Text = run, r.draw(d, run), d.Text()
+	selected := ""
+	if node := r.URL.Query().Get("node"); node != "" {
+		selected = picture.NodeID(node)
+	}
+	p.Run, p.Picture, p.Text = run, r.draw(d, picture.Options{Run: run, Selected: selected}), d.Text()
 	if r.first {
 		return nil
 	}

@@ -144,13 +144,13 @@ func (p *threadPage) decided() h.Part {
 	if len(p.Decisions) == 0 {
 		return nil
 	}
-	return section("decided", "Decisions", scroll("Table of decisions", h.Table(heads("Decision", "Node", "Question or fields", "By", "Time"),
+	return section("decided", "Decisions", scroll("Table of decisions", h.Table(heads("Decision", "Value", "Node", "Question or fields", "By", "Time"),
 		h.Tbody(h.Each(p.Decisions, func(d graph.DecisionRecord) h.Part {
 			about := d.Prompt
 			if d.Question == "" {
 				about = strings.Join(d.Fields, ", ")
 			}
-			return h.Tr(h.Th(h.Scope("row"), h.Text(d.Type)), h.Td(h.Text(d.Node)),
+			return h.Tr(h.Th(h.Scope("row"), h.Text(decisionWord(d.Type))), h.Td(h.Class("wide"), decidedValue(d)), h.Td(h.Text(d.Node)),
 				h.Td(h.Class("wide"), h.Text(about), h.If(d.Message != "", h.Small(h.Class("hint"), h.Text(d.Message)))), h.Td(h.Text(byWhom(d))), h.Td(moment(d.Time)))
 		})))))
 }

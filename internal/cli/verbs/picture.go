@@ -27,7 +27,7 @@ func (r *drawnRun) of(d graph.Drawing) *picture.Run {
 // picture of the newest turn if this program can open the graph. more is true if there are older
 // checkpoints.
 func (s *session) historyPage(ctx context.Context, f historyFlags, listed []graph.CommitInfo, more bool) error {
-	page := picture.Page{Title: "History of " + s.thread, Commits: picture.Rows(listed)}
+	page := picture.Page{Title: "History of " + s.thread, Commits: picture.Rows(listed, 0)}
 	if more {
 		page.More = "There are older checkpoints: add --before or a larger --limit."
 	}
@@ -40,6 +40,7 @@ func (s *session) historyPage(ctx context.Context, f historyFlags, listed []grap
 	if err != nil || !found {
 		return errors.Join(err, s.unknownThread())
 	}
+	page.Commits = picture.Rows(listed, head.Checkpoint)
 	if page.Turn, err = graph.Turn(ctx, s.store, s.thread, 0, 0); err != nil {
 		return err
 	}

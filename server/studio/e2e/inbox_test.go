@@ -58,7 +58,7 @@ func TestInbox_KeysDecideAndUndo(t *testing.T) {
 	b.do(chromedp.Navigate(s.url + "/studio/threads/" + second))
 	b.until(`document.querySelector('#summary .status-idle')`)
 	b.sees("approve")
-	if got := s.decisions(t, first); got != "reject no" {
+	if got := s.decisions(t, first); got != "rejected no" {
 		t.Errorf("the first question is decided with %q, want a rejection with the reason", got)
 	}
 }
@@ -131,7 +131,7 @@ func TestInbox_KeepsAnAnswerThatIsNotTaken(t *testing.T) {
 	b.press("Reject")
 	b.press("Send now")
 	b.sees("“Reject” is sent.")
-	if got := s.decisions(t, thread); got != "reject too late" {
+	if got := s.decisions(t, thread); got != "rejected too late" {
 		t.Errorf("the question is decided with %q", got)
 	}
 }

@@ -184,6 +184,8 @@ class Editor extends HTMLElement {
   hash() {
     const found = /^#L(\d+)$/.exec(location.hash)
     if (found) this.go(Number(found[1]), 1)
+    const node = /^#node=(.+)$/.exec(location.hash) // of the picture of a graph
+    if (node) this.goTo(decodeURIComponent(node[1]))
   }
 
   /** The lines at which nodes begin, by their names. */

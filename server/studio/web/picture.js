@@ -19,6 +19,8 @@ class Picture extends HTMLElement {
     })
     this.addEventListener('click', (e) => this.inspect(/** @type {Element} */ (e.target).closest('.node')))
     this.apply()
+    const region = this.querySelector('.scroll')
+    if (region) region.scrollLeft = (region.scrollWidth - region.clientWidth) / 2 // the start is near the middle
   }
 
   /** Shows the tasks of a node of a run in the inspector. */
@@ -54,7 +56,7 @@ class Picture extends HTMLElement {
     if (e.key === '+' || e.key === '=') this.scale(1)
     else if (e.key === '-') this.scale(-1)
     else if (e.key === '0') this.scale(0)
-    else if (node && e.key === 'Enter') this.inspect(node)
+    else if (node && e.key === 'Enter' && this.closest('weft-run')) this.inspect(node) // others are links
     else if (node && e.key.startsWith('Arrow')) this.step(node, e.key)
     else return
     e.preventDefault()
