@@ -3,6 +3,7 @@ package picture
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -129,6 +130,26 @@ func Legend(r *Run) h.Part {
 	for _, s := range states[1:] {
 		if r != nil && r.has(s) {
 			items = append(items, h.Li(h.SVG(icon(s)), h.Text(words[s])))
+		}
+	}
+	return h.If(len(items) > 0, h.Ul(h.Class("legend"), items))
+}
+
+// LiveLegend explains all states of a run. Those that no node has are hidden; a script that gives a
+// node the state S shows the item with data-state="S".
+func LiveLegend(r *Run) h.Part {
+	return h.Ul(h.Class("legend"), h.Each(states[1:], func(s State) h.Part {
+		return h.Li(h.Data("state", string(s)), h.If(r == nil || !r.has(s), h.Hidden(true)), h.SVG(icon(s)), h.Text(words[s]))
+	}))
+}
+
+// ChartLegend explains the bars of a chart of spans; nothing without spans.
+func ChartLegend(spans []Span) h.Part {
+	var items h.Parts
+	for _, s := range states[1:] {
+		if slices.ContainsFunc(spans, func(at Span) bool { return at.State == s }) {
+			bar := fmt.Sprintf(`<svg class="weft-picture weft-gantt" width="24" height="14" viewBox="0 0 24 14" aria-hidden="true"><g class="state-%s"><rect class="shape" x="1" y="1" width="22" height="12" rx="3"/></g></svg>`, s)
+			items = append(items, h.Li(h.SVG(bar), h.Text(words[s])))
 		}
 	}
 	return h.If(len(items) > 0, h.Ul(h.Class("legend"), items))

@@ -67,7 +67,9 @@ func CSS() string {
 	set(".weft-picture .head,.weft-picture .bar", "fill", "line")
 	set(".weft-picture .taken .line", "stroke", "ink")
 	set(".weft-picture .taken .head,.weft-picture .taken .bar", "fill", "ink")
-	set(".weft-picture .label", "fill", "ink", "stroke", "ground")
+	set(".weft-picture .label", "fill", "ink")
+	set(".weft-picture .back", "fill", "ground")
+	set(".weft-picture .back.inside", "fill", "frame")
 	set(".weft-glyph", "stroke", "ground")
 	set(".weft-picture .pause", "stroke", "asking")
 	set(".weft-picture .ring", "stroke", "running", "fill", "running-fill")
@@ -110,7 +112,7 @@ const fixedCSS = `.weft-picture{max-width:100%;height:auto;font-family:ui-sans-s
 .weft-picture .choice>.line{stroke-dasharray:6 4}
 .weft-picture .handler>.line{stroke-dasharray:1.5 4;stroke-linecap:round}
 .weft-picture .taken>.line{stroke-width:2.2}
-.weft-picture .label{font-size:10px;text-anchor:middle;stroke-width:4px;stroke-linejoin:round;paint-order:stroke}
+.weft-picture .label{font-size:10px;text-anchor:middle}
 .weft-glyph{fill:none;stroke-width:1.8;stroke-linecap:round;stroke-linejoin:round}
 .weft-picture .pause{stroke-width:3}
 .weft-picture .state-running>.shape{stroke-width:2.4;stroke-dasharray:8 4}

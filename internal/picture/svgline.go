@@ -69,7 +69,14 @@ func (w *svgWriter) line(l *Line) {
 	}
 	w.stroke(l, l.Kind != "join")
 	if l.Label.W > 0 {
-		w.printf(`<text class="label" x="%d" y="%d">%s</text>`, l.Label.X+l.Label.W/2, l.Label.Y+l.Label.H/2+4, escape(l.label(count)))
+		text, class := l.label(count), "back"
+		if len(l.ends[0]) > 1 {
+			class += " inside"
+		}
+		if width := textWidth(text, subSize) + 4; text != "" { // its own line does not cross it
+			w.printf(`<rect class="%s" x="%d" y="%d" width="%d" height="%d"/>`, class, l.Label.X+(l.Label.W-width)/2, l.Label.Y+l.Label.H/2-6, width, subSize+4)
+		}
+		w.printf(`<text class="label" x="%d" y="%d">%s</text>`, l.Label.X+l.Label.W/2, l.Label.Y+l.Label.H/2+4, escape(text))
 	}
 	w.printf("</g>\n")
 }

@@ -84,7 +84,7 @@ func (p *threadPage) run() h.Part {
 	if p.Picture == nil {
 		return nil
 	}
-	return section("run", "Run", pictureBox("Picture of the run", p.Picture), picture.Legend(p.Run), folded("As text", p.Text),
+	return section("run", "Run", pictureBox("Picture of the run", p.Picture), picture.LiveLegend(p.Run), folded("As text", p.Text),
 		h.If(len(p.Turn) == turnSteps, muted(fmt.Sprintf("The picture counts the newest %d steps of the turn.", turnSteps))))
 }
 
@@ -94,7 +94,7 @@ func (p *threadPage) times(r *request) h.Part {
 		return nil
 	}
 	return section("chart", "Times", p.Times.links(r, p.ID),
-		h.Custom("weft-times", h.Div(h.ID("chart-of-times"), h.Class("scroll"), h.Tabindex("0"), h.Role("region"), h.Aria("label", "Chart of the times"), p.Chart)), p.retries())
+		h.Custom("weft-times", h.Div(h.ID("chart-of-times"), h.Class("scroll"), h.Tabindex("0"), h.Role("region"), h.Aria("label", "Chart of the times"), p.Chart)), picture.ChartLegend(p.Times.Of(p.Activity.spans, p.Times.all.End)), p.retries())
 }
 
 func (p *threadPage) state(r *request) h.Part {

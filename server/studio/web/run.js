@@ -125,6 +125,7 @@ function mark(node, state) {
   if (!node || node.classList.contains('state-' + state)) return
   node.classList.remove(...[...node.classList].filter((c) => c.startsWith('state-')))
   node.classList.add('state-' + state)
+  document.querySelector(`#picture .legend [data-state=${state}]`)?.removeAttribute('hidden')
   const label = `${node.getAttribute('data-node')}, ${words[state]}`
   node.setAttribute('aria-label', label)
   const title = node.querySelector('title')
