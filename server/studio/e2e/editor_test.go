@@ -301,3 +301,24 @@ func quote(text string) string {
 	data, _ := json.Marshal(text) // of a string
 	return string(data)
 }
+
+func TestEditor_KeepsItsPlaceWhenSaved(t *testing.T) {
+	t.Parallel()
+	b := edits(t).open(t, "/studio/editor/hello.yaml")
+	long := flow + strings.Repeat("# a remark\n", 100) + "# the last"
+	b.types(long)
+	b.cursor("# the last")
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('#text').scrollTop = 700`))
+	b.press("Save")
+	b.sees("The file is saved.")
+	b.until(fmt.Sprintf(`document.activeElement.id === 'text' && document.activeElement.selectionStart === %d && Math.abs(document.activeElement.scrollTop - 700) < 2`, len(long)))
+}
+
+// A node of the picture of a workflow leads to its line.
+func TestGraph_NodeLeadsToItsLine(t *testing.T) {
+	t.Parallel()
+	b := edits(t).open(t, "/studio/graphs/hello")
+	b.do(chromedp.Focus(`//*[@data-node="greet"]`))
+	b.key("\r")
+	b.until(`location.pathname.endsWith('/editor/hello.yaml') && location.hash === '#L9'`)
+}

@@ -40,7 +40,7 @@ func TestInbox_KeysDecideAndUndo(t *testing.T) {
 	b.until(`!document.querySelector('[data-held]') && document.activeElement.matches('.question')`)
 	b.key("j")
 	b.key("r")
-	b.until(`document.activeElement.name === 'message'`)
+	b.until(`document.activeElement.name === 'message' && document.activeElement.form.querySelector('button.main').dataset.key === 'r'`)
 	b.do(chromedp.Evaluate[chromedp.Void](`document.activeElement.value = ''`)) // the driver also types the key
 	b.key("no")
 	b.key("\r", ctrl)
@@ -82,6 +82,22 @@ func TestInbox_CountsDownAndMarksWhatIsNew(t *testing.T) {
 	b.do(chromedp.Navigate(s.url + "/studio/inbox"))
 	b.until(prompts + `=== 'Send asks,Send soon,Send late'`)
 	b.until(`document.querySelectorAll('.question .new').length < 3`)
+}
+
+func TestInbox_CountsDownUntilItSends(t *testing.T) {
+	t.Parallel()
+	s := served(t, map[string]string{"asks.yaml": asks})
+	s.runs(t, "asks", map[string]any{"subject": "letter"})
+	b := s.open(t, "/studio/inbox")
+	b.until(`document.querySelectorAll('.question').length === 1 && document.querySelector('#waiting').textContent === '1'`)
+	b.patient()
+	b.press("Approve")
+	b.sees("is sent in 3600 s.")
+	b.sees("is sent in 3598 s.")
+	s.runs(t, "asks", map[string]any{"subject": "another"})
+	b.until(`document.querySelector('#waiting').textContent === '2'`)
+	b.press("Send now")
+	b.until(`document.querySelector('#waiting').textContent === '1'`)
 }
 
 func TestInbox_KeysPressTheButtonWithTheFocusOnce(t *testing.T) {

@@ -30,7 +30,11 @@ class Editor extends HTMLElement {
     text.addEventListener('scroll', () => this.scrolled())
     text.addEventListener('keydown', (e) => this.key(e))
     document.addEventListener('selectionchange', () => { if (document.activeElement === text) this.here() })
-    form.addEventListener('submit', () => { this.leaving = true })
+    form.addEventListener('submit', () => {
+      this.leaving = true
+      const { selectionStart: start, selectionEnd: end, scrollTop: top, scrollLeft: left } = text
+      try { sessionStorage.setItem('weft-place', JSON.stringify({ key: this.key0, start, end, top, left, page: scrollY })) } catch { /* the browser has no room */ }
+    })
     this.addEventListener('click', (e) => {
       const fix = /** @type {HTMLButtonElement | null} */ (/** @type {Element} */ (e.target).closest('button.fix'))
       if (fix) { e.preventDefault(); this.fix(fix.value) }
@@ -43,12 +47,26 @@ class Editor extends HTMLElement {
     })
     addEventListener('hashchange', () => this.hash())
     this.paint()
+    this.place()
     this.hash()
     if (text.value !== text.defaultValue) this.check() // it was typed before, or is that of an earlier visit
   }
 
   /** The place where unsaved work is kept. */
   get key0() { return 'weft-text ' + (this.dataset.action ?? '') + ' ' + (this.dataset.path ?? '') }
+
+  /** Goes back to where the cursor was when the form was sent: the answer is another page. */
+  place() {
+    let at
+    try { at = JSON.parse(sessionStorage.getItem('weft-place') ?? 'null') } catch { return }
+    sessionStorage.removeItem('weft-place')
+    if (at?.key !== this.key0) return
+    this.text.focus({ preventScroll: true })
+    this.text.setSelectionRange(at.start, at.end)
+    this.text.scrollTo(at.left, at.top)
+    this.scrolled()
+    scrollTo(scrollX, at.page)
+  }
 
   restore() {
     let kept

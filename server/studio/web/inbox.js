@@ -141,8 +141,13 @@ class Inbox extends HTMLElement {
   /** Goes to the reason, or rejects where there is none. */
   reject() {
     const reason = /** @type {HTMLElement | null | undefined} */ (this.target?.querySelector('[name=message]'))
-    if (reason) reason.focus()
-    else this.press('r')
+    if (reason) { // it is the main button while the reason is written
+      const [yes, no] = ['a', 'r'].map((key) => reason.closest('form')?.querySelector(`button[data-key=${key}]`))
+      yes?.classList.remove('main')
+      no?.classList.add('main')
+      reason.addEventListener('blur', () => { if (!reason.value) { yes?.classList.add('main'); no?.classList.remove('main') } }, { once: true })
+      reason.focus()
+    } else this.press('r')
   }
 
   /** @param {SubmitEvent} e */
@@ -165,8 +170,14 @@ class Inbox extends HTMLElement {
     const note = document.createElement('p')
     note.className = 'notice'
     note.setAttribute('role', 'status')
-    note.append(`“${w.name}” is sent in ${this.moment / 1000} s. `, act('Undo', () => this.undo(w)), ' ', act('Send now', () => this.send(w)))
+    const left = document.createElement('span')
+    left.setAttribute('aria-live', 'off') // a screen reader reads the note once
+    const until = performance.now() + this.moment
+    const tick = () => { left.textContent = `${Math.max(0, Math.ceil((until - performance.now()) / 1000))} s` }
+    const timer = setInterval(() => { if (note.contains(left) && note.isConnected) tick(); else clearInterval(timer) }, 250)
+    note.append(`“${w.name}” is sent in `, left, '. ', act('Undo', () => this.undo(w)), ' ', act('Send now', () => this.send(w)))
     section.append(note)
+    tick()
     section.focus()
   }
 
