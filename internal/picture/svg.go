@@ -167,7 +167,7 @@ func (w *svgWriter) box(b *Box) {
 	w.printf(`<%s%s class="%s" data-node="%s"`, tag, w.id(id), class, escape(n.Name))
 	switch {
 	case to != "":
-		w.printf(` href="%s" aria-label="%s"`, escape(to), escape(label))
+		w.printf(` href="%s"`, escape(to)) // its title is its name
 	case w.Focus:
 		w.printf(` tabindex="0" role="img" aria-label="%s"`, escape(label))
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/weftrun/weft/internal/picture"
 )
 
-// nodeLinks returns where the nodes of a graph's picture lead: those of a workflow to their lines in
-// the editor, and others to their details.
+// nodeLinks returns where the nodes of a graph's picture lead: those of a workflow to their lines
+// in the editor, and others to their details.
 func (r *request) nodeLinks(id string) func(path []string) string {
 	file := r.workflowOf(id)
 	return func(path []string) string {
@@ -29,7 +29,7 @@ func (r *request) nodeLine(file, node string) string {
 	return r.editorPath(file) + "#node=" + url.PathEscape(node)
 }
 
-// workflowOf returns the path of a graph's file in the editor; "" if the caller cannot open it there.
+// workflowOf returns the path of a graph's file in the editor; "" if the caller cannot open it.
 func (r *request) workflowOf(id string) string {
 	if r.edits == nil || !r.edits.Keeps() || r.source.MayEdit(r.Context()) != nil {
 		return ""

@@ -12,7 +12,7 @@ import (
 
 func TestGraph_NodesLeadToTheirDetails(t *testing.T) {
 	h, _ := newStudio(t, "/studio")
-	holds(t, get(t, h, "/studio/graphs/review"), 200, `<a id="node:check" class="node kind-router state-idle two" data-node="check" href="/studio/graphs/review?node=node%3Acheck#details" aria-label="check, router">`,
+	holds(t, get(t, h, "/studio/graphs/review"), 200, `<a id="node:check" class="node kind-router state-idle two" data-node="check" href="/studio/graphs/review?node=node%3Acheck#details"><title>check, router</title>`,
 		`<g id="node:__start__"`, `!id="details"`)
 	holds(t, get(t, h, "/studio/graphs/review?node=node%3Acheck"), 200, `<h2 id="of-node">Node check</h2>`, "<td>router</td>", "comes from", "<b>read</b>", "leads to", ", choice",
 		`two here" data-node="check"`, `<rect class="ring"`)

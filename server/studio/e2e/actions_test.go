@@ -84,8 +84,8 @@ func TestTimes_AWaitForALimitHasItsName(t *testing.T) {
 	t.Parallel()
 	s := served(t, map[string]string{"paced.yaml": paced})
 	b := s.open(t, "/studio/threads/"+s.runs(t, "paced", map[string]any{"items": numbers(3)}))
-	b.until(`[...document.querySelectorAll('.weft-gantt .state-waiting title')].filter((t) => t.textContent.startsWith('each.each, waits for a limit, ') && t.textContent.endsWith(': limit calls')).length === 2`)
-	b.until(`document.querySelectorAll('.weft-gantt .state-done').length === 4`)
+	b.until(`[...document.querySelectorAll('#chart-of-times .state-waiting title')].filter((t) => t.textContent.startsWith('each.each, waits for a limit, ') && t.textContent.endsWith(': limit calls')).length === 2`)
+	b.until(`document.querySelectorAll('#chart-of-times .state-done').length === 4`)
 	b.shot("wait-for-a-limit")
 }
 
@@ -99,7 +99,7 @@ func TestThread_EachNodeThatRunsIsLit(t *testing.T) {
 	eval[any](b, watchLit)
 	s.answered(t, thread, "chained")
 	b.until(`Object.keys(window.lit).filter((n) => n !== 'ask').length === 40`)
-	b.until(`document.querySelectorAll('#picture .kind-node.state-done').length === 41 && !document.querySelector('#picture .state-running')`)
+	b.until(`document.querySelectorAll('#picture .kind-node.state-done').length === 41 && !document.querySelector('#picture .node.state-running')`)
 }
 
 func TestFanOut_IsOneStripThatUnfolds(t *testing.T) {

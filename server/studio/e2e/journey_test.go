@@ -42,7 +42,7 @@ func TestDemo_RunsAsksAndEnds(t *testing.T) {
 	// The nodes that were seen running, in the order in which they were.
 	b.until(`(() => {
 		const seen = window.seenNodes ??= []
-		for (const n of document.querySelectorAll('.state-running')) {
+		for (const n of document.querySelectorAll('.node.state-running')) {
 			const name = n.dataset.node
 			if (name && seen.at(-1) !== name) seen.push(name)
 		}

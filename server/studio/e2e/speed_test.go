@@ -92,7 +92,7 @@ func chained(name string, n, rate int) string {
 const watchLit = `(() => {
 	const lit = window.lit = {}
 	new MutationObserver(() => {
-		for (const n of document.querySelectorAll('.state-running')) lit[n.dataset.node] ??= performance.timeOrigin + performance.now()
+		for (const n of document.querySelectorAll('.node.state-running')) lit[n.dataset.node] ??= performance.timeOrigin + performance.now()
 	}).observe(document.body, {subtree: true, childList: true, attributes: true, attributeFilter: ['class']})
 })()`
 
