@@ -17,8 +17,8 @@ var decisionWords = map[graph.DecisionType]string{
 // decisionWord is what people read for the result of a decision.
 func decisionWord(t graph.DecisionType) string { return cmp.Or(decisionWords[t], string(t)) }
 
-// decidedOf returns the value of a decision as JSON: the approved arguments, or an answer. It is nil
-// if there is none, if the word has it all, and if it is secret.
+// decidedOf returns the value of a decision as JSON: the approved arguments, or an answer. It is
+// nil if there is none, if the word has it all, and if it is secret.
 func decidedOf(d graph.DecisionRecord) json.RawMessage {
 	switch {
 	case d.Secret:
