@@ -235,6 +235,16 @@ func (q *Queue) Delete(ctx context.Context, threadID, id string) error {
 // Forget removes the runs of a thread and its line. All its runs must have ended, else it returns
 // ErrThreadBusy.
 func (q *Queue) Forget(ctx context.Context, threadID string) error {
+	for {
+		var moved *document.ConflictError
+		if err := q.forget(ctx, threadID); !errors.As(err, &moved) || moved.ID != lineID {
+			return err
+		}
+	}
+}
+
+// forget is Forget for once: a ConflictError is that of another writer of the line.
+func (q *Queue) forget(ctx context.Context, threadID string) error {
 	t, err := q.open(ctx, threadID)
 	if err != nil {
 		return err
