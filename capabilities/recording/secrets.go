@@ -47,7 +47,7 @@ const leastDigits = 8
 // Latin-1, and the digits of its base 64 in a longer value, of which a second base 64 is made.
 func forms(v string) (all []string) {
 	raws := []string{v}
-	if latin, ok := latin1(v); ok && latin != v {
+	if latin, ok := latin1(v); ok && latin != v && len(latin) >= minSecret {
 		all, raws = append(all, latin), append(raws, latin)
 	}
 	for _, raw := range raws {

@@ -62,9 +62,9 @@ type Asker interface {
 	Asks(given func(name string) bool) bool
 }
 
-// Decider is a Runner whose result is a decision of a person. With these parameters, given as to a
-// Checker, the person may reject. A file whose node does not read the result then has a warning: it
-// goes on in the same way after a rejection.
+// Decider is a Runner whose result is a decision of a person. MayReject reports whether the person
+// may reject; its parameters are those that a Checker has. A file has a warning for a node that
+// goes on in the same way after a rejection, because it does not read the result.
 type Decider interface {
 	MayReject(given func(name string) bool) bool
 }

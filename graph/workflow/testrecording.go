@@ -163,8 +163,10 @@ func addSecret(all map[string]string, name, value string) {
 // environment.
 func (w *Workflow) secretValues(all map[string]string, in func(*vault) *vault) {
 	own := in(w.vault)
-	for _, v := range slices.Concat(own.secrets, own.hidden) {
-		if value, err := own.value(v.name); err == nil {
+	for i, v := range slices.Concat(own.secrets, own.hidden) {
+		value, err := own.value(v.name)
+		declared := i < len(own.secrets)
+		if err == nil && (declared || !isCommon(value)) {
 			addSecret(all, v.name, value)
 		}
 	}
@@ -210,8 +212,8 @@ func (w *Workflow) mayRecord(ctx context.Context, t *tape, path string, mocks ma
 }
 
 // closeRecording ends the recording, and then judges the test, but not if a call differs: then the
-// rest follows from that. A recording is not replaced by that of a run that came to another end
-// than the test expects.
+// rest follows from that. Of a run that failed, a call that was not made is no reason but follows.
+// A recording is not replaced by that of a run that came to another end than the test expects.
 func (r *testRun) closeRecording(t *tape, o TestOptions) {
 	if t == nil {
 		r.judge(false)
@@ -234,7 +236,7 @@ func (r *testRun) closeRecording(t *tape, o TestOptions) {
 	if err != nil {
 		r.out.fail(r.t.at, "WF905", "%v", err)
 	}
-	if d := (*recording.Difference)(nil); !errors.As(err, &d) {
+	if d := (*recording.Difference)(nil); !errors.As(err, &d) || d.Left && failed != nil {
 		r.judge(false)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	h "github.com/weftrun/weft/internal/markup"
 )
 
-// waiting is the number of threads with open questions, which the menu shows beside the inbox.
+// waiting is the number of interrupted threads, which the menu shows beside the inbox.
 type waiting int
 
 // unknown is the number for a page whose menu shows none.
@@ -16,7 +16,7 @@ const unknown waiting = -1
 const mostWaiting = 99
 
 // waiting counts the threads that wait for a person. The index of threads by status has their
-// number, so none of them is read.
+// number, unless the caller may see only some of them.
 func (r *request) waiting() waiting {
 	_, n, err := r.source.Threads(r.Context(), Query{Status: "interrupted", Limit: 1})
 	if err != nil {

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weftrun/weft/capabilities/recording"
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/internal/cli/reports"
 	"github.com/weftrun/weft/internal/cli/terminal"
@@ -139,7 +141,7 @@ func (a *app) printTests(t reports.TestedFile, f testFlags) error {
 		for _, p := range r.Failures {
 			b.WriteString(marked("      ", p.Excerpt()))
 		}
-		if r.Err != nil && !slices.ContainsFunc(r.Failures, reportsError) {
+		if r.Err != nil && !slices.ContainsFunc(r.Failures, func(p workflow.Problem) bool { return reportsError(p, r.Err) }) {
 			b.WriteString(marked("      ", "the run failed: "+reports.Message(r.Err)))
 		}
 	}
@@ -162,7 +164,10 @@ func (a *app) printTests(t reports.TestedFile, f testFlags) error {
 }
 
 // reportsError reports whether a failure of a test has the error of the run, or the reason for it.
-func reportsError(p workflow.Problem) bool { return p.Code == "WF901" || p.Code == "WF905" }
+func reportsError(p workflow.Problem, err error) bool {
+	var d *recording.Difference
+	return p.Code == "WF901" || p.Code == "WF905" && errors.As(err, &d)
+}
 
 // recordingNote describes what a test recorded; "" for one that did not.
 func recordingNote(r *workflow.TestRecording) string {

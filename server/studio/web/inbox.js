@@ -140,12 +140,17 @@ class Inbox extends HTMLElement {
 
   /** Goes to the reason, or rejects where there is none. */
   reject() {
-    const reason = /** @type {HTMLElement | null | undefined} */ (this.target?.querySelector('[name=message]'))
+    const reason = /** @type {HTMLInputElement | null | undefined} */ (this.target?.querySelector('[name=message]'))
     if (reason) { // it is the main button while the reason is written
       const [yes, no] = ['a', 'r'].map((key) => reason.closest('form')?.querySelector(`button[data-key=${key}]`))
-      yes?.classList.remove('main')
-      no?.classList.add('main')
-      reason.addEventListener('blur', () => { if (!reason.value) { yes?.classList.add('main'); no?.classList.remove('main') } }, { once: true })
+      const main = (rejects) => {
+        yes?.classList.toggle('main', !rejects)
+        no?.classList.toggle('main', rejects)
+      }
+      if (no) {
+        reason.onfocus = () => main(true)
+        reason.onblur = () => main(reason.value !== '')
+      }
       reason.focus()
     } else this.press('r')
   }
