@@ -10,8 +10,11 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/postgres"
+	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/servertest"
 	"github.com/weftrun/weft/wake"
 )
 
@@ -62,17 +65,33 @@ func BenchmarkRest(b *testing.B) {
 		b.Run(fmt.Sprint("memory/", n), func(b *testing.B) { rest(b, new(document.Map), n) })
 		b.Run(fmt.Sprint("sqlite/", n), func(b *testing.B) {
 			s, err := sqlite.OpenConfig(b.Context(), filepath.Join(b.TempDir(), "weft.db"), sqlite.Config{Sync: sqlite.SyncNormal})
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.Cleanup(func() { _ = s.Close() })
-			docs, err := s.Documents(b.Context())
-			if err != nil {
-				b.Fatal(err)
-			}
-			rest(b, docs, n)
+			restOn(b, s, err, n)
+		})
+		b.Run(fmt.Sprint("redis/", n), func(b *testing.B) {
+			s, err := redis.OpenURL(b.Context(), servertest.Redis(b))
+			restOn(b, s, err, n)
+		})
+		b.Run(fmt.Sprint("postgres/", n), func(b *testing.B) {
+			s, err := postgres.Open(b.Context(), servertest.Postgres(b), postgres.Config{})
+			restOn(b, s, err, n)
 		})
 	}
+}
+
+// restOn measures a pass on a store that was opened with err.
+func restOn(b *testing.B, s interface {
+	Documents(context.Context) (document.Store, error)
+	Close() error
+}, err error, n int) {
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = s.Close() })
+	docs, err := s.Documents(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	rest(b, docs, n)
 }
 
 func rest(b *testing.B, docs document.Store, n int) {
