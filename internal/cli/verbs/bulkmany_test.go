@@ -13,9 +13,12 @@ import (
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/postgres"
+	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/cli/reports"
+	"github.com/weftrun/weft/internal/servertest"
 	"github.com/weftrun/weft/state"
 )
 
@@ -187,21 +190,29 @@ func TestWhere_Terms(t *testing.T) {
 	}
 }
 
-// BenchmarkBulk measures the threads a second of resume --where and prune --where on a file.
+// BenchmarkBulk measures the threads a second of resume --where on each store.
 func BenchmarkBulk(b *testing.B) {
-	for _, parallel := range []string{"1", "4"} {
-		b.Run("parallel="+parallel, func(b *testing.B) {
-			store, err := sqlite.Open(b.Context(), b.TempDir()+"/weft.db")
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer store.Close()
-			failThreads(b, store, b.N)
-			b.ResetTimer()
-			if code := onStore(b, store, io.Discard, "resume", "--where", "status=failed", "--parallel", parallel); code != 0 {
-				b.Fatal(code)
-			}
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "threads/s")
-		})
+	for name, open := range map[string]func(b *testing.B) (checkpoint.Store, error){
+		"sqlite": func(b *testing.B) (checkpoint.Store, error) { return sqlite.Open(b.Context(), b.TempDir()+"/weft.db") },
+		"redis":  func(b *testing.B) (checkpoint.Store, error) { return redis.OpenURL(b.Context(), servertest.Redis(b)) },
+		"postgres": func(b *testing.B) (checkpoint.Store, error) {
+			return postgres.Open(b.Context(), servertest.Postgres(b), postgres.Config{})
+		},
+	} {
+		for _, parallel := range []string{"1", "4"} {
+			b.Run(name+"/parallel="+parallel, func(b *testing.B) {
+				store, err := open(b)
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer store.Close()
+				failThreads(b, store, b.N)
+				b.ResetTimer()
+				if code := onStore(b, store, io.Discard, "resume", "--where", "status=failed", "--parallel", parallel); code != 0 {
+					b.Fatal(code)
+				}
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "threads/s")
+			})
+		}
 	}
 }
