@@ -35,7 +35,8 @@ func testProgram() {
 		Graphs:    map[string]weftcli.Graph{"review": weftcli.Built(review()), "mute": openMute, "alias": weftcli.Built(review())},
 		Chats:     map[string]weftcli.Chat{"parrot": openParrot, "shy": openShy},
 		Stores: map[string]weftcli.Opener{
-			"crash": openCrash, "crash-all": openCrashAll, "crash-reads": openCrashReads, "panic": openPanic, "hasty": openHasty,
+			"crash": openCrash, "crash-all": openCrashAll, "crash-reads": openCrashReads,
+			"crash-served": openCrashServed, "panic": openPanic, "hasty": openHasty,
 			"redis": openRedis, "postgres": openPostgres,
 		},
 	})

@@ -11,9 +11,11 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/postgres"
 	"github.com/weftrun/weft/checkpoint/redis"
 	"github.com/weftrun/weft/checkpoint/sqlite"
+	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/internal/storetest"
 )
 
@@ -90,6 +92,42 @@ func (s crashAll) Documents(ctx context.Context) (document.Store, error) {
 		Documents(context.Context) (document.Store, error)
 	}).Documents(ctx)
 	return storetest.Documents(docs, s.write), err
+}
+
+// crashServed is a crashAll with all that servers need. Only the writes of a crashAll are counted.
+type crashServed struct {
+	crashAll
+	checkpoint.Leaser
+}
+
+// openCrashServed opens crash-served:N:before:PATH like openCrashAll.
+func openCrashServed(ctx context.Context, address string) (checkpoint.Store, error) {
+	s, err := openCrashAll(ctx, "crash-all:"+strings.TrimPrefix(address, "crash-served:"))
+	if err != nil {
+		return nil, err
+	}
+	all := s.(crashAll)
+	return crashServed{all, all.Store.(checkpoint.Leaser)}, nil
+}
+
+// Memory returns the memory of the store, whose writes are not counted.
+func (s crashServed) Memory(ctx context.Context) (memory.Store, error) {
+	if of, ok := s.Store.(interface{ Memory() memory.Store }); ok {
+		return of.Memory(), nil
+	}
+	return s.Store.(interface {
+		Memory(context.Context) (memory.Store, error)
+	}).Memory(ctx)
+}
+
+// Bus returns the bus of the store, whose messages are not counted.
+func (s crashServed) Bus(ctx context.Context, keep int) (topic.Bus, error) {
+	if of, ok := s.Store.(interface{ Bus(int) topic.Bus }); ok {
+		return of.Bus(keep), nil
+	}
+	return s.Store.(interface {
+		Bus(context.Context, int) (topic.Bus, error)
+	}).Bus(ctx, keep)
 }
 
 func (s *crashStore) Commit(ctx context.Context, c checkpoint.Commit) error {

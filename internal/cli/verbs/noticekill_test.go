@@ -1,0 +1,114 @@
+//go:build unix
+
+package verbs_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/weftrun/weft/wake"
+)
+
+// nagging has a question that reminds and escalates.
+const nagging = `version: 1
+name: nagging
+state: {said: string}
+output: [said]
+nodes:
+  ask:
+    approval: {title: Sure, to: anna, remind: 1s, escalate: [{after: 1ms, to: ben}]}
+    output: {said: "${{ result.type }}"}
+    next: END
+`
+
+// noticeTime is how long a test waits for a notice.
+const noticeTime = 2 * time.Minute
+
+// notices are those of a thread that a test has seen.
+type notices map[wake.Kind]map[time.Time]int
+
+func (n notices) add(kind wake.Kind, at time.Time) {
+	if n[kind] == nil {
+		n[kind] = map[time.Time]int{}
+	}
+	n[kind][at]++
+}
+
+// both reports whether there was a reminder and an escalation.
+func (n notices) both() bool { return len(n[wake.Reminder]) > 0 && len(n[wake.Escalation]) > 0 }
+
+// check wants one escalation, and no notice more than once but for a kill.
+func (n notices) check(t *testing.T, killed bool) {
+	t.Helper()
+	if len(n[wake.Escalation]) != 1 || len(n[wake.Reminder]) == 0 {
+		t.Errorf("rule: no notice is lost; got %v", n)
+	}
+	twice := 0
+	for kind, times := range n {
+		for at, sent := range times {
+			if twice += sent - 1; sent > 2 {
+				t.Errorf("the %s of %v was sent %d times", kind, at, sent)
+			}
+		}
+	}
+	if twice > 0 && !killed {
+		t.Errorf("rule: only a notice of a process that died is sent again; got %v", n)
+	}
+}
+
+// ask runs the workflow nagging on a thread.
+func (p place) ask(store, thread string) {
+	p.Helper()
+	p.write("nagging.yaml", nagging)
+	p.must(4, "run", p.path("nagging.yaml"), "--thread", thread, "--store", store)
+}
+
+// A waker is killed before and after each of its writes while it sends notices. The next one sends
+// the rest, and none after the answer.
+func TestWake_KillAtEachWriteOfNotices(t *testing.T) {
+	killAtEachWrite(t, 2, 1, func(p place, store, crash string) (killed bool) {
+		p.ask(store, "t")
+		seen := notices{}
+		if killed = p.printed(seen, "crash-all:"+crash); killed {
+			p.printed(seen, store)
+		}
+		seen.check(p.T, killed)
+		p.untilEnds(0, "resume", "--thread", "t", "--answer", "yes", "--store", store)
+		got := p.must(0, "wake", p.path("nagging.yaml"), "--once", "--store", store).stdout
+		expect(p.T, "what is due after the answer", got, "started 0, resumed 0, notices 0, failed 0\n")
+		return killed
+	})
+}
+
+// printed runs a waker until it has printed a reminder and an escalation, or is dead. It adds what
+// was printed to seen.
+func (p place) printed(seen notices, store string) (killed bool) {
+	p.Helper()
+	cmd := p.command("wake", p.path("nagging.yaml"), "--json", "--log", "error", "--store", store)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		p.Fatal(err)
+	}
+	late := time.AfterFunc(noticeTime, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		var n wake.Notice
+		if err := json.Unmarshal(lines.Bytes(), &n); err != nil {
+			p.Errorf("%s: %v", lines.Text(), err)
+		}
+		if seen.add(n.Kind, n.At); seen.both() {
+			_ = cmd.Process.Signal(os.Interrupt) // it may be dead
+		}
+	}
+	_ = cmd.Wait() // its exit code is what counts
+	if !late.Stop() {
+		p.Fatalf("there was no notice in time; got %v", seen)
+	}
+	return cmd.ProcessState.ExitCode() == -1
+}
