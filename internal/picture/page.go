@@ -39,7 +39,8 @@ const (
 )
 
 // Rows returns commits, the newest first, with how long each took. newest is the newest commit of
-// all; 0 if the commits have it.
+// all; 0 if the commits have it. What became of a commit is empty if it depends on commits that are
+// not among them.
 func Rows(commits []graph.CommitInfo, newest uint64) []Row {
 	times, goneOn := map[uint64]graph.CommitInfo{}, map[uint64]bool{}
 	for _, c := range commits {
@@ -49,12 +50,22 @@ func Rows(commits []graph.CommitInfo, newest uint64) []Row {
 			goneOn[c.Parent] = true
 		}
 	}
+	oldest := uint64(0)
+	if len(commits) > 0 {
+		oldest = commits[len(commits)-1].Checkpoint
+	}
 	rows := make([]Row, len(commits))
 	for i, c := range commits {
 		rows[i].CommitInfo, rows[i].Then = c, string(c.Status)
-		if next := times[c.Checkpoint+1]; c.Status == graph.Pending && c.Checkpoint < newest {
-			if rows[i].Then = wentOn; next.Parent != 0 && next.Parent != c.Checkpoint && !goneOn[c.Checkpoint] {
+		if c.Status == graph.Pending && c.Checkpoint < newest {
+			next, known := times[c.Checkpoint+1]
+			switch {
+			case goneOn[c.Checkpoint] || known && next.Parent == 0:
+				rows[i].Then = wentOn
+			case uint64(len(commits)) == newest-oldest+1: // none is missing
 				rows[i].Then = ended
+			default:
+				rows[i].Then = ""
 			}
 		}
 		before := c.Parent

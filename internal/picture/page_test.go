@@ -134,7 +134,7 @@ func TestRows_WhatBecameOfACommit(t *testing.T) {
 	for _, c := range []struct {
 		newest uint64
 		want   string
-	}{{0, "pending done went on branch ended went on went on"}, {9, "went on done went on branch ended went on went on"}} {
+	}{{0, "pending done went on branch ended went on went on"}, {9, " done went on  went on went on"}} {
 		got := ""
 		for _, r := range picture.Rows(list, c.newest) {
 			got += " " + r.Then

@@ -258,6 +258,13 @@ func BenchmarkGoals(b *testing.B) {
 			s.call(b, "POST", "/threads/"+branched+"/state", `{"values":{"n":1},"checkpoint":`+string(history[len(history)-2].Checkpoint)+`}`, nil)
 		}
 		open("/studio/threads/"+branched)(b, t)
+		b.ReportMetric(eval[float64](t, `(() => {
+			const parts = ['nav[aria-label=Branches]', '#commits'].map((name) => document.querySelector(name))
+			const begin = performance.now()
+			for (const part of parts) part.outerHTML = part.outerHTML
+			document.body.offsetHeight // has the layout made
+			return performance.now() - begin
+		})()`), "ms-drawn-again")
 	})
 	goal("fan-out-of-500", func(b *testing.B, t *tab) {
 		open("/studio/threads/"+s.runs(b, "fan", map[string]any{"items": numbers(500)}))(b, t)
