@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weftrun/weft/capabilities/recording"
 	"github.com/weftrun/weft/graph/workflow"
 	"github.com/weftrun/weft/internal/cli/reports"
 	"github.com/weftrun/weft/internal/cli/terminal"
@@ -141,7 +139,7 @@ func (a *app) printTests(t reports.TestedFile, f testFlags) error {
 		for _, p := range r.Failures {
 			b.WriteString(marked("      ", p.Excerpt()))
 		}
-		if r.Err != nil && !slices.ContainsFunc(r.Failures, func(p workflow.Problem) bool { return reportsError(p, r.Err) }) {
+		if r.Err != nil && !slices.ContainsFunc(r.Failures, reportsError) {
 			b.WriteString(marked("      ", "the run failed: "+reports.Message(r.Err)))
 		}
 	}
@@ -164,10 +162,7 @@ func (a *app) printTests(t reports.TestedFile, f testFlags) error {
 }
 
 // reportsError reports whether a failure of a test has the error of the run, or the reason for it.
-func reportsError(p workflow.Problem, err error) bool {
-	var d *recording.Difference
-	return p.Code == "WF901" || p.Code == "WF905" && errors.As(err, &d)
-}
+func reportsError(p workflow.Problem) bool { return p.Code == "WF901" || p.Code == "WF905" }
 
 // recordingNote describes what a test recorded; "" for one that did not.
 func recordingNote(r *workflow.TestRecording) string {
