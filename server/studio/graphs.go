@@ -59,6 +59,7 @@ func showGraph(r *request) (view, error) {
 		return view{}, err
 	}
 	id, d := g.ID, g.Graph.Draw(int(depth))
+	file := r.workflowOf(id)
 	return view{"/graphs", "Graph " + id, h.Parts{
 		h.If(r.write, h.P(h.A(h.Class("button", "main"), h.Href(r.graphPath(id)+"/run"), h.Text("Run")),
 			h.If(g.Messages != "", h.Text(" "), h.A(h.Class("button"), h.Href(r.graphPath(id)+"/chat"), h.Text("Chat"))))),
@@ -68,8 +69,8 @@ func showGraph(r *request) (view, error) {
 			h.If(depth < maxDepth && hasClosed(&d), h.Text(" · "), link(r.with(escapedPath("graphs", id), "depth", fmt.Sprint(depth+1)), "open the subgraphs")),
 			h.If(depth > 0, h.Text(" · "), link(r.graphPath(id), "close the subgraphs")),
 		),
-		pictureBox("Picture of the graph", r.draw(d, picture.Options{Link: r.nodeLinks(id), Selected: r.URL.Query().Get("node")})),
-		r.nodeDetails(id, &d),
+		pictureBox("Picture of the graph", r.draw(d, picture.Options{Link: r.nodeLinks(id, file), Selected: r.URL.Query().Get("node")})),
+		r.nodeDetails(file, &d),
 		folded("As text", d.Text()), folded("As Mermaid", d.Mermaid()), folded("As DOT", d.DOT()),
 	}}, nil
 }

@@ -12,10 +12,9 @@ import (
 	"github.com/weftrun/weft/internal/picture"
 )
 
-// nodeLinks returns where the nodes of a graph's picture lead: those of a workflow to their lines
-// in the editor, and others to their details.
-func (r *request) nodeLinks(id string) func(path []string) string {
-	file := r.workflowOf(id)
+// nodeLinks returns where the nodes of a graph's picture lead: those of a workflow, whose file is
+// not "", to their lines in the editor, and others to their details.
+func (r *request) nodeLinks(id, file string) func(path []string) string {
 	return func(path []string) string {
 		if file != "" && len(path) == 1 {
 			return r.nodeLine(file, path[0])
@@ -47,8 +46,9 @@ func (r *request) workflowOf(id string) string {
 	return found
 }
 
-// nodeDetails shows the node ?node= of a graph, which is its id in the picture.
-func (r *request) nodeDetails(id string, d *graph.Drawing) h.Part {
+// nodeDetails shows the node ?node= of a graph, which is its id in the picture. file is that of its
+// workflow, or "".
+func (r *request) nodeDetails(file string, d *graph.Drawing) h.Part {
 	want := r.URL.Query().Get("node")
 	if want == "" {
 		return nil
@@ -91,7 +91,6 @@ func (r *request) nodeDetails(id string, d *graph.Drawing) h.Part {
 		h.If(n.Deferred, fact("deferred", h.Text("it runs once no other node is due"))),
 		h.If(n.Pauses != "", fact("pauses", h.Text(strings.Replace(n.Pauses, "both", "before and after", 1)))),
 		ways("comes from", in), ways("leads to", out)}
-	file := r.workflowOf(id)
 	return h.Section(h.ID("details"), h.Aria("labelledby", "of-node"), h.H2(h.ID("of-node"), h.Text("Node "+strings.Join(path, " › "))), factsTable(facts),
 		h.If(file != "", h.P(link(r.nodeLine(file, path[0]), "open it in the editor"))))
 }

@@ -239,17 +239,20 @@ var (
 	killPause = flag.Duration("pause", 800*time.Millisecond, "the longest time between two kills of TestServe_OneOfTwoIsKilled")
 )
 
+// durableStores return the addresses of new stores that several processes can use.
+var durableStores = map[string]func(*testing.T, place) string{
+	"sqlite":   func(_ *testing.T, p place) string { return "sqlite:" + p.path("w.db") },
+	"redis":    func(t *testing.T, _ place) string { return servertest.Redis(t) },
+	"postgres": func(t *testing.T, _ place) string { return servertest.Postgres(t) },
+}
+
 // TestServe_OneOfTwoIsKilled kills one of two servers on a store, again and again. -kills 200 asks
 // for 200 kills with each store, and WEFT_SOAK for 500, under 64 clients. -pause 8s leaves most
 // runs one kill, so that the log shows how soon they go on.
 //
 // Requirement: the server is killed
 func TestServe_OneOfTwoIsKilled(t *testing.T) {
-	for name, store := range map[string]func(*testing.T, place) string{
-		"sqlite":   func(_ *testing.T, p place) string { return "sqlite:" + p.path("w.db") },
-		"redis":    func(t *testing.T, _ place) string { return servertest.Redis(t) },
-		"postgres": func(t *testing.T, _ place) string { return servertest.Postgres(t) },
-	} {
+	for name, store := range durableStores {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)
 			p.write("w.yaml", counting)

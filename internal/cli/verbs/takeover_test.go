@@ -3,34 +3,18 @@
 package verbs_test
 
 import (
+	"strings"
 	"testing"
 	"time"
-
-	"github.com/weftrun/weft/internal/servertest"
 )
 
 // lasting has a question that expires at once, and then a node that reports and does not end.
-const lasting = `version: 1
-name: lasting
-state: {worklog: string, said: string}
-input: [worklog]
-output: [said]
-nodes:
-  ask:
-    approval: {title: Sure, expires: {after: 1ms, then: reject}}
-    output: {said: "${{ result.type }}"}
-    next: work
-  work: {uses: go:wait, with: {worklog: "${{ state.worklog }}", name: work}, next: END}
-`
+var lasting = strings.NewReplacer("overdue", "lasting", "go:work", "go:wait").Replace(overdue)
 
 // One of two wakers is killed while it runs what was due. The log has how soon the other goes on.
 func TestWake_TakesOverFromAKilledProcess(t *testing.T) {
 	t.Parallel()
-	for name, address := range map[string]func(*testing.T, place) string{
-		"sqlite":   func(_ *testing.T, p place) string { return "sqlite:" + p.path("weft.db") },
-		"redis":    func(t *testing.T, _ place) string { return servertest.Redis(t) },
-		"postgres": func(t *testing.T, _ place) string { return servertest.Postgres(t) },
-	} {
+	for name, address := range durableStores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)

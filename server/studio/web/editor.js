@@ -202,8 +202,8 @@ class Editor extends HTMLElement {
   hash() {
     const found = /^#L(\d+)$/.exec(location.hash)
     if (found) this.go(Number(found[1]), 1)
-    const node = /^#node=(.+)$/.exec(location.hash) // of the picture of a graph
-    if (node) this.goTo(decodeURIComponent(node[1]))
+    const node = /^#node=([\w-]+)$/.exec(location.hash) // of the picture of a graph
+    if (node) this.goTo(node[1])
   }
 
   /** The lines at which nodes begin, by their names. */
