@@ -129,8 +129,11 @@ func TestRecording_OfRequestsAndPrograms(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", test.changed, got, test.want)
 		}
 	}
-	if got := outside(t, dir, text, nil, workflow.TestOptions{Record: true, Fresh: true}); !strings.Contains(got, "the environment variable SHOP_KEY is not set") {
+	if got := outside(t, dir, text, map[string]string{"TOKEN": token}, workflow.TestOptions{Record: true, Fresh: true}); !strings.Contains(got, "the environment variable SHOP_KEY is not set") {
 		t.Errorf("recorded without the key: %s", got)
+	}
+	if got := outside(t, dir, text, nil, workflow.TestOptions{Record: true, Fresh: true}); strings.Count(got, "starting programs is not allowed") != 2 {
+		t.Errorf("recorded without the permission to start programs: %s", got)
 	}
 	if now, err := os.ReadFile(filepath.Join(dir, "testdata/recordings/shop/prices.yaml")); err != nil || string(now) != file {
 		t.Errorf("%v, and the recording has changed to\n%s", err, now)
