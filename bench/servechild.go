@@ -44,19 +44,25 @@ func servedSteps(store checkpoint.Store) (graph.Untyped, error) {
 	return g.Untyped(), nil
 }
 
-// servedTokens emits the time every 20 ms, 100 times.
+// servedToken is an event of the graph that servedTokens returns.
+type servedToken struct {
+	N  int   `json:"n"`  // from 0
+	At int64 `json:"at"` // in nanoseconds since 1970
+}
+
+// servedTokens emits a servedToken every 20 ms, 100 times.
 func servedTokens(store checkpoint.Store) (graph.Untyped, error) {
 	b := graph.New[counted]("tokens")
 	b.Node("emit", graph.Func(func(ctx context.Context, _ *counted) error {
 		tick := time.NewTicker(20 * time.Millisecond)
 		defer tick.Stop()
-		for range 100 {
+		for n := range 100 {
 			select {
 			case <-tick.C:
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
-			if err := graph.Emit(ctx, time.Now().UnixNano()); err != nil {
+			if err := graph.Emit(ctx, servedToken{n, time.Now().UnixNano()}); err != nil {
 				return err
 			}
 		}

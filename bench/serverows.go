@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -186,9 +187,18 @@ func (s *served) lags(ctx context.Context) (times []time.Duration, err error) {
 	defer res.Body.Close()
 	lines := bufio.NewScanner(res.Body)
 	for lines.Scan() {
-		if at, err := strconv.ParseInt(strings.TrimPrefix(lines.Text(), "data: "), 10, 64); err == nil {
-			times = append(times, time.Since(time.Unix(0, at)))
+		var sent servedToken
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok || json.Unmarshal([]byte(data), &sent) != nil || sent.At == 0 {
+			continue
 		}
+		if sent.N == 0 { // again, if the store was silent and the run was taken over
+			times = times[:0]
+		}
+		if sent.N != len(times) {
+			return nil, fmt.Errorf("event %d of a stream comes after %d events", sent.N, len(times))
+		}
+		times = append(times, time.Since(time.Unix(0, sent.At)))
 	}
 	if len(times) != 100 {
 		return nil, fmt.Errorf("a stream has %d events, want 100", len(times))

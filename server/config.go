@@ -49,6 +49,11 @@ type Config struct {
 	// Dialect is that of all requests without the header X-Weft-Dialect. With "" it follows from
 	// the headers of the request.
 	Dialect wire.Dialect
+	// Lease is how long a process holds a run without renewing its claim: 1.5 s if it is 0, and not
+	// less than [MinLease]. It is the time until others notice that the process has died. A store
+	// that does not answer for so long lets them begin the run again from its last commit. All
+	// processes on the store should agree on it.
+	Lease time.Duration
 	// Limits bound requests.
 	Limits Limits
 	// Routes are handlers of the application. They come before the routes of the server.
@@ -79,6 +84,9 @@ type Config struct {
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
+
+// MinLease is the least Lease of a Config.
+const MinLease = 100 * time.Millisecond
 
 // Studio is what the pages of the studio may do.
 type Studio string

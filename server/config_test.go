@@ -174,7 +174,10 @@ func TestMetrics_CountRunsAndReaders(t *testing.T) {
 
 func TestNew_RefusesIncompleteConfigs(t *testing.T) {
 	store := &checkpoint.Memory{}
-	for _, c := range []server.Config{{}, {Store: store}, {Store: store, Graphs: map[string]graph.Untyped{"": echo(t, store)}}} {
+	for _, c := range []server.Config{
+		{}, {Store: store}, {Store: store, Graphs: map[string]graph.Untyped{"": echo(t, store)}},
+		{Store: store, Graphs: map[string]graph.Untyped{"echo": echo(t, store)}, Lease: time.Millisecond},
+	} {
 		if _, err := server.New(t.Context(), c); err == nil {
 			t.Errorf("New(%+v) returned no error", c)
 		}

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,5 +50,28 @@ func TestWork_RunGoesOnInAnotherProcess(t *testing.T) {
 		)
 		c.do(step{request: "GET /threads/{t}", status: 200, want: "status=idle"})
 		c.do(step{request: "GET /threads/{t}/history", status: 200, want: "#=5"})
+	})
+}
+
+// A process holds a run for as long as Lease without renewing its claim.
+func TestWork_HoldsRunsForTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		store := &checkpoint.Memory{}
+		s, stop := startChains(t, store, gate, func(c *server.Config) {
+			c.Graphs = map[string]graph.Untyped{"agent": chain(t, store, gate, "wait")}
+			c.Defaults, c.Lease = nil, time.Minute
+		})
+		c := newClient(t, s)
+		c.do(step{request: "POST /threads", status: 200, save: "t=thread_id"})
+		c.do(step{request: "POST /threads/{t}/runs", body: `{"assistant_id":"agent","input":{"topic":"tea"}}`, status: 200})
+		synctest.Wait()
+		_, err := checkpoint.Hold(t.Context(), store, c.expand("{t}"), checkpoint.HoldOptions{})
+		var busy *checkpoint.BusyError
+		if !errors.As(err, &busy) || busy.Remaining <= 30*time.Second || busy.Remaining > time.Minute {
+			t.Errorf("Hold = %v, want a lease of another minute", err)
+		}
+		close(gate)
+		stop()
 	})
 }

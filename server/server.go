@@ -47,6 +47,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if c.Store == nil {
 		return nil, fmt.Errorf("%w: Store must be set", ErrConfig)
 	}
+	if c.Lease != 0 && c.Lease < MinLease {
+		return nil, fmt.Errorf("%w: Lease must be at least %v (got %v)", ErrConfig, MinLease, c.Lease)
+	}
 	served, err := servedOf(c.Graphs, c.Factories, c.Messages)
 	if err != nil {
 		return nil, err
@@ -77,7 +80,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s.bus = countedBus{bus, counts}
 	s.hub = &work.Hub{Log: s.events()}
 	s.queue, err = queue.New(queue.Config{
-		Store: c.Store, Documents: docs, Bus: s.bus, Line: s.limits.ThreadRuns, Now: c.Now, Engine: served.onEngine(), Claimed: counts.claimed,
+		Store: c.Store, Documents: docs, Bus: s.bus, Line: s.limits.ThreadRuns, Lease: c.Lease, Now: c.Now, Engine: served.onEngine(), Claimed: counts.claimed,
 		Ended: func(ctx context.Context, r queue.Run) {
 			if err := endLog(ctx, s.events(), r, s.now()); err != nil {
 				s.log().ErrorContext(ctx, "server: add the end of a run to its log", "run_id", r.ID, "error", err)

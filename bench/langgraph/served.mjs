@@ -6,12 +6,12 @@ const State = Annotation.Root({ n: Annotation({ reducer: (a, b) => a + b, defaul
 // steps has five nodes in a row.
 export const steps = chain(5);
 
-// tokens emits the time in nanoseconds every 20 ms, 100 times.
+// tokens emits its number and the time in nanoseconds every 20 ms, 100 times.
 export const tokens = new StateGraph(State)
   .addNode("emit", async (_, config) => {
     for (let i = 0; i < 100; i++) {
       await new Promise((done) => setTimeout(done, 20));
-      config.writer(Date.now() * 1e6);
+      config.writer({ n: i, at: Date.now() * 1e6 });
     }
     return { n: 1 };
   })

@@ -36,15 +36,22 @@ func (s *Store) call(ctx context.Context, write bool, try attempt) error {
 	} else if !time.Now().Before(budget.Until(s.retryFor)) {
 		return s.typed(&silentError{sent: true, address: s.address(), after: s.retryFor, err: brief.Err})
 	}
-	unknown := false // whether an attempt was cut off that may have had its effect
+	unknown := false          // whether an attempt was cut off that may have had its effect
+	var longest time.Duration // of the attempts with a known outcome
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
+		begin := time.Now()
 		sent, err := s.once(ctx, budget, try)
 		if err == nil {
 			return nil
 		}
 		fate := fateOf(err)
 		unknown = unknown || write && sent && fate == lost
-		if ctx.Err() != nil || fate == final || !time.Now().Add(pause).Before(budget.Until(s.retryFor)) || !sleep(ctx, pause) {
+		needed := pause
+		if fate != lost { // the outcome is known: do not make it unknown by an attempt that is cut off
+			longest = max(longest, time.Since(begin))
+			needed += min(2*longest, s.retryFor/8)
+		}
+		if ctx.Err() != nil || fate == final || !time.Now().Add(needed).Before(budget.Until(s.retryFor)) || !sleep(ctx, pause) {
 			return s.verdict(ctx, err, unknown, fate)
 		}
 	}

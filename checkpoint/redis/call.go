@@ -92,11 +92,14 @@ func (c *call) run(ctx context.Context) (any, error) {
 		c.last = brief.Err
 		return nil, c.failed()
 	}
+	var longest time.Duration // of the tries with a known outcome
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		begin := time.Now()
 		reply, err := c.try(ctx)
 		if c.last == nil {
 			return reply, err
 		}
+		needed := time.Duration(0)
 		switch f := c.store.fateOf(c.last); {
 		case f == unloaded && !c.full:
 			c.full = true
@@ -105,10 +108,13 @@ func (c *call) run(ctx context.Context) (any, error) {
 			return nil, c.failed()
 		case f == lost:
 			c.unknown = c.unknown || c.writes
+		default: // the outcome is known: do not make it unknown by a try that is cut off
+			longest = max(longest, time.Since(begin))
+			needed = min(2*longest, c.store.cfg.RetryFor/8)
 		}
 		c.full = false
 		wait := pause/2 + rand.N(pause/2)
-		if time.Now().Add(wait).After(c.until()) {
+		if time.Now().Add(wait + needed).After(c.until()) {
 			return nil, c.failed()
 		}
 		if err := c.rest(ctx, wait); err != nil {
