@@ -212,11 +212,11 @@ func (s *session) changed(p graph.CommitInfo) bool {
 	return was != "" && s.graph.flow != nil && was != s.graph.flow.Hash
 }
 
-// warnChanged notes that an unfinished turn continues with another version of its workflow. The
-// graph rejects changes that do not fit.
+// warnChanged notes that the workflow of an unfinished turn has changed. The graph
+// rejects changes that do not fit.
 func (s *session) warnChanged(p graph.CommitInfo) {
 	if s.changed(p) {
-		s.Note("the workflow has changed since thread %q began this turn; it goes on with the new version", s.thread)
+		s.Note("the workflow has changed since thread %q began this turn", s.thread)
 	}
 }
 

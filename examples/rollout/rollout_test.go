@@ -1,0 +1,54 @@
+//go:build unix
+
+package rollout_test
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/weftrun/weft/weftcli"
+)
+
+var update = flag.Bool("update", false, "write testdata/output.txt")
+
+// TestMain makes the test binary the command weft, when it is called by that name.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "weft" {
+		weftcli.Main(weftcli.Config{Name: "weft"})
+		return
+	}
+	os.Exit(m.Run())
+}
+
+var times = regexp.MustCompile(`in \d+(\.\d+)?m?s`)
+
+func TestRollout_PrintsWhatBecameOfEachThread(t *testing.T) {
+	self, err := os.Executable()
+	bin := t.TempDir()
+	if err == nil {
+		err = os.Symlink(self, filepath.Join(bin, "weft"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `PATH="$0:$PATH" ./rollout.sh`, bin)
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	got := times.ReplaceAllString(string(out), "in 1ms")
+	const file = "testdata/output.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(file); err != nil || got != string(want) {
+		t.Errorf("the script prints\n%s\nwant\n%s%v", got, want, err)
+	}
+}
