@@ -31,13 +31,17 @@ func serve(t testing.TB) *httptest.Server {
 
 func connect(t testing.TB, s *httptest.Server) *minio.Client {
 	t.Helper()
-	client, err := minio.New(strings.TrimPrefix(s.URL, "http://"), &minio.Options{
-		Creds: credentials.NewStaticV4("key", "secret", ""), Region: "us-east-1", MaxRetries: 2,
-	})
+	client, err := clientOf(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return client
+}
+
+func clientOf(url string) (*minio.Client, error) {
+	return minio.New(strings.TrimPrefix(url, "http://"), &minio.Options{
+		Creds: credentials.NewStaticV4("key", "secret", ""), Region: "us-east-1", MaxRetries: 2,
+	})
 }
 
 func TestBlobs(t *testing.T) {

@@ -2,10 +2,7 @@ package blob_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,9 +15,9 @@ import (
 	"github.com/weftrun/weft/checkpoint/blob"
 	"github.com/weftrun/weft/checkpoint/postgres"
 	"github.com/weftrun/weft/checkpoint/sqlite"
-	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/racescale"
 	"github.com/weftrun/weft/internal/servertest"
+	"github.com/weftrun/weft/internal/storetest"
 )
 
 // passEnv makes the test binary the process that TestLarge_Memory measures.
@@ -110,30 +107,5 @@ func pass(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	b := graph.New[State]("pass")
-	b.Node("store", graph.Func(func(ctx context.Context, s *State) error {
-		return s.File.Store(ctx, io.LimitReader(rand.NewChaCha8([32]byte{}), size))
-	}))
-	b.Node("read", graph.Func(func(ctx context.Context, s *State) error {
-		r, err := s.File.Open(ctx)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		n, err := io.Copy(io.Discard, r)
-		s.Lines.Set(int(n))
-		return err
-	}))
-	b.Edge(graph.Start, "store")
-	b.Edge("store", "read")
-	b.Edge("read", graph.End)
-	g, err := b.Compile(graph.Config{Store: store})
-	if err != nil {
-		return err
-	}
-	res, err := g.Invoke(ctx, State{}, graph.RunOptions{Thread: "t"})
-	if err == nil && res.State.Lines.Get() != int(size) {
-		err = errors.New("the second node did not read the whole file")
-	}
-	return err
+	return storetest.PassBlob(ctx, store, size)
 }
