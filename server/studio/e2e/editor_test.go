@@ -302,16 +302,43 @@ func quote(text string) string {
 	return string(data)
 }
 
+// lastRemark is the end of a text that is longer than the editor.
+const lastRemark = "# the last"
+
+// typesLong types a long text with the cursor at its end and the editor scrolled. It returns the
+// condition that the editor is there.
+func (b *tab) typesLong(flow string) (here string) {
+	b.Helper()
+	long := flow + strings.Repeat("# a remark\n", 100) + lastRemark
+	b.types(long)
+	b.cursor(lastRemark)
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('#text').scrollTop = 700`))
+	return fmt.Sprintf(`document.querySelector('#text').selectionStart === %d && Math.abs(document.querySelector('#text').scrollTop - 700) < 2`, len(long))
+}
+
 func TestEditor_KeepsItsPlaceWhenSaved(t *testing.T) {
 	t.Parallel()
-	b := edits(t).open(t, "/studio/editor/hello.yaml")
-	long := flow + strings.Repeat("# a remark\n", 100) + "# the last"
-	b.types(long)
-	b.cursor("# the last")
-	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('#text').scrollTop = 700`))
+	s := edits(t)
+	b := s.open(t, "/studio/editor/hello.yaml")
+	here := b.typesLong(flow)
 	b.press("Save")
 	b.sees("The file is saved.")
-	b.until(fmt.Sprintf(`document.activeElement.id === 'text' && document.activeElement.selectionStart === %d && Math.abs(document.activeElement.scrollTop - 700) < 2`, len(long)))
+	b.until(`document.activeElement.id === 'text' && ` + here)
+
+	// A mistake is shown first.
+	here = b.typesLong(strings.Replace(flow, "state.name }}", "state.nam }}", 1))
+	b.allow("422")
+	b.press("Save")
+	b.sees("was not saved, since it has mistakes")
+	b.until(`document.activeElement.id !== 'text' && scrollY === 0 && ` + here)
+
+	// The first save of a file leads to another page.
+	b = s.open(t, "/studio/editor?new=")
+	here = b.typesLong(flow)
+	b.enter("path", "long.yaml")
+	b.press("Save")
+	b.sees("The file is saved.")
+	b.until(`location.pathname.endsWith('/editor/long.yaml') && document.activeElement.id === 'text' && ` + here)
 }
 
 // A node of the picture of a workflow leads to its line.

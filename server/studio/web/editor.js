@@ -6,6 +6,9 @@ import { Choices } from './choices.js'
 /** How long, in ms, the text must stay as it is until it is checked. */
 const quiet = 120
 
+/** Within how many ms a form that was sent has its answer. */
+const answered = 30000
+
 /** How many lines are coloured. */
 const maxLines = 20000
 
@@ -33,7 +36,8 @@ class Editor extends HTMLElement {
     form.addEventListener('submit', () => {
       this.leaving = true
       const { selectionStart: start, selectionEnd: end, scrollTop: top, scrollLeft: left } = text
-      try { sessionStorage.setItem('weft-place', JSON.stringify({ key: this.key0, start, end, top, left, page: scrollY })) } catch { /* the browser has no room */ }
+      const key = this.keyOf(/** @type {HTMLInputElement} */ (form.elements.namedItem('path')).value)
+      try { sessionStorage.setItem('weft-place', JSON.stringify({ key, time: Date.now(), start, end, top, left, page: scrollY })) } catch { /* the browser has no room */ }
     })
     this.addEventListener('click', (e) => {
       const fix = /** @type {HTMLButtonElement | null} */ (/** @type {Element} */ (e.target).closest('button.fix'))
@@ -53,19 +57,24 @@ class Editor extends HTMLElement {
   }
 
   /** The place where unsaved work is kept. */
-  get key0() { return 'weft-text ' + (this.dataset.action ?? '') + ' ' + (this.dataset.path ?? '') }
+  get key0() { return this.keyOf(this.dataset.path ?? '') }
 
-  /** Goes back to where the cursor was when the form was sent: the answer is another page. */
+  /** @param {string} path of a file */
+  keyOf(path) { return 'weft-text ' + (this.dataset.action ?? '') + ' ' + path }
+
+  /** Goes back to where the cursor was when the form was sent: the answer is another page. One that
+   * has an alert shows that first. */
   place() {
     let at
     try { at = JSON.parse(sessionStorage.getItem('weft-place') ?? 'null') } catch { return }
     sessionStorage.removeItem('weft-place')
-    if (at?.key !== this.key0) return
-    this.text.focus({ preventScroll: true })
+    if (at?.key !== this.key0 || Date.now() - at.time > answered) return
+    const alerts = document.querySelector('main [role=alert]:not([hidden])') !== null
+    if (!alerts) this.text.focus({ preventScroll: true })
     this.text.setSelectionRange(at.start, at.end)
     this.text.scrollTo(at.left, at.top)
     this.scrolled()
-    scrollTo(scrollX, at.page)
+    if (!alerts) scrollTo(scrollX, at.page)
   }
 
   restore() {
