@@ -80,7 +80,7 @@ func (p *threadPage) branches(r *request) h.Part {
 func (p *threadPage) withFile(r *request) string {
 	words := quoted(p.ID)
 	if r.edits != nil {
-		if file := r.edits.FileOf(p.GraphID); file != "" {
+		if file, _ := r.edits.FileOf(p.GraphID); file != "" {
 			words += " " + quoted(file)
 		}
 	}

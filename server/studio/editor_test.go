@@ -45,7 +45,7 @@ func (s *shelf) Test(context.Context, string, string) ([]studio.Tested, error) {
 	return []studio.Tested{{Name: "one", Line: 7, Took: time.Millisecond}, {Name: "two", Line: 9, Mistakes: []studio.Mistake{{Line: 10, Col: 1, Width: 1, Text: "is otherwise"}}}}, nil
 }
 
-func (s *shelf) FileOf(string) string { return s.file.Path }
+func (s *shelf) FileOf(string) (command, path string) { return s.file.Path, s.file.Path }
 
 func (s *shelf) Keeps() bool { return !s.none }
 

@@ -3,7 +3,6 @@ package studio
 import (
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -33,17 +32,8 @@ func (r *request) workflowOf(id string) string {
 	if r.edits == nil || !r.edits.Keeps() || r.source.MayEdit(r.Context()) != nil {
 		return ""
 	}
-	found, name := "", filepath.ToSlash(r.edits.FileOf(id))
-	files, err := r.edits.Files()
-	if name == "" || err != nil {
-		return ""
-	}
-	for _, f := range files {
-		if (name == f || strings.HasSuffix(name, "/"+f)) && len(f) > len(found) {
-			found = f
-		}
-	}
-	return found
+	_, path := r.edits.FileOf(id)
+	return path
 }
 
 // nodeDetails shows the node ?node= of a graph, which is its id in the picture. file is that of its

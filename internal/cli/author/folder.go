@@ -44,11 +44,22 @@ var _ studio.Editor = (*Folder)(nil)
 func (f *Folder) Keeps() bool { return f.Path != "" }
 
 // FileOf implements studio.Editor.
-func (f *Folder) FileOf(graph string) string {
-	if f.Named == nil {
-		return ""
+func (f *Folder) FileOf(graph string) (command, name string) {
+	if f.Named != nil {
+		command = f.Named(graph)
 	}
-	return f.Named(graph)
+	if name = f.below(command); f.check(name) != nil {
+		name = ""
+	}
+	return command, name
+}
+
+// below returns the path, from the folder, of a file in it; "" for another file.
+func (f *Folder) below(file string) string {
+	if below, err := filepath.Rel(f.Path, file); err == nil && filepath.IsLocal(below) {
+		return filepath.ToSlash(below)
+	}
+	return ""
 }
 
 // Files implements studio.Editor.
@@ -61,9 +72,8 @@ func (f *Folder) Files() (names []string, err error) {
 		return nil, err
 	}
 	for _, name := range list {
-		below, err := filepath.Rel(f.Path, name)
-		if err == nil && filepath.IsLocal(below) {
-			names = append(names, filepath.ToSlash(below))
+		if below := f.below(name); below != "" {
+			names = append(names, below)
 		}
 	}
 	slices.Sort(names)

@@ -135,3 +135,16 @@ func TestFolder_WithoutAPathSeesNoFiles(t *testing.T) {
 		}
 	}
 }
+
+func TestFolder_FileOfAGraph(t *testing.T) {
+	f := folder(t)
+	inside, outside := filepath.Join(f.Path, "hello.yaml"), filepath.Join(filepath.Dir(f.Path), "hello.yaml")
+	f.Named = func(graph string) string {
+		return map[string]string{"hello": inside, "other": outside}[graph]
+	}
+	for graph, want := range map[string][2]string{"hello": {inside, "hello.yaml"}, "other": {outside, ""}, "none": {}} {
+		if command, name := f.FileOf(graph); command != want[0] || name != want[1] {
+			t.Errorf("FileOf(%q) = %q, %q, want %q", graph, command, name, want)
+		}
+	}
+}
