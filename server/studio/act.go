@@ -32,6 +32,9 @@ func (s *Handler) act(act func(*request) (view, string, error)) http.HandlerFunc
 		var wrong *wrongForm
 		switch {
 		case errors.As(err, &wrong):
+			if wrong.address != "" {
+				wrong.view.body = h.Parts{h.Span(h.ID("address"), h.Hidden(true), h.Data("address", wrong.address)), wrong.view.body}
+			}
 			s.write(w, req, cmp.Or(wrong.status, http.StatusUnprocessableEntity), wrong.view, n)
 		case err != nil:
 			s.fail(w, req, err)
@@ -68,6 +71,9 @@ func (s *Handler) take(w http.ResponseWriter, req *http.Request, act func(*reque
 type wrongForm struct {
 	view   view
 	status int // 0 is 422
+	// address, unless it is "", is that of the page without the form. A script shows it, so that the
+	// page follows its thread.
+	address string
 }
 
 func (e *wrongForm) Error() string { return "the form has mistakes" }

@@ -90,7 +90,7 @@ func edit(r *request) (view, string, error) {
 	if err != nil {
 		return view{}, "", err
 	}
-	return view{}, "", &wrongForm{view: v}
+	return view{}, "", &wrongForm{view: v, address: fmt.Sprintf("%s?at=%d", r.threadPath(t.ID), f.at)}
 }
 
 // checkEdit answers with the command of a change as it is entered. Nothing is changed.

@@ -246,7 +246,7 @@ func editText(r *request) (view, string, error) {
 	}
 	v, err := p.show(r, e)
 	if err == nil && status != 0 {
-		return view{}, "", &wrongForm{v, status}
+		return view{}, "", &wrongForm{view: v, status: status}
 	}
 	return v, "", err
 }

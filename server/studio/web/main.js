@@ -10,6 +10,10 @@ import { count, follow } from './stream.js'
 const theme = localStorage.getItem('weft-theme')
 if (theme) document.documentElement.dataset.theme = theme
 
+// The answer to a form with a mistake is at an address that takes only forms.
+const address = document.getElementById('address')?.dataset.address
+if (address) history.replaceState(null, '', address)
+
 adopt()
 
 // What only some pages have.

@@ -51,7 +51,7 @@ export function stale(part) { if (part) sent.delete(part) }
 
 /** Reports whether a person is writing in a part, or an answer in it is being sent, so that it must not be replaced. */
 function isEdited(part) {
-  if (part.querySelector('[data-held],.question > [role=alert]')) return true // an answer with a mistake is still to be mended
+  if (part.querySelector('[data-held],.question > [role=alert],form > [role=alert]')) return true // a form with a mistake is still to be mended
   for (const field of part.querySelectorAll('input,textarea,select')) {
     if (field.type === 'hidden') continue
     if (field.type === 'range') {
