@@ -41,6 +41,9 @@ type HoldOptions struct {
 	// it, or returns an ErrFenced if the thread was taken over or the lease released. Policy,
 	// Owner and ID are ignored then.
 	Fence string
+	// Renewed is true if another Held of this process renews the lease of Fence. Hold then calls no
+	// store. The context passed to it must end when the other one loses the lease.
+	Renewed bool
 }
 
 const maxHoldOwner = 64
@@ -104,6 +107,10 @@ func HoldWith(ctx context.Context, store Store, thread string, o HoldOptions, lo
 		h.leaser, _ = store.(Leaser)
 	}
 	if h.leaser == nil {
+		return h, nil
+	}
+	if o.Fence != "" && o.Renewed {
+		h.lease.Fence = o.Fence
 		return h, nil
 	}
 	if err := h.acquire(ctx, o); err != nil {

@@ -73,7 +73,7 @@ func TestUnrun_FindsTestsThatDoNothing(t *testing.T) {
 func TestCI_RunsEveryPackage(t *testing.T) {
 	want := map[string][]string{
 		".ci/run": {"\n\tplain='./internal/cli/verbs ./internal/doccheck ./internal/importpolicy ./internal/mutation ./internal/readorder'\n",
-			"\n\t.ci/race $(comm -23 <(go list ./... | sort) <(go list $plain | sort))\n", "\n\t.ci/race -C otel ./...\n", "' ./... | grep -F /internal/racescale | cut -d ' ' -f 1 | sort -u)\n", "\n\t.ci/test $plain $whole\n"},
+			"\n\t.ci/race -p 4 $(comm -23 <(go list ./... | sort) <(go list $plain | sort))\n", "\n\t.ci/race -C otel ./...\n", "' ./... | grep -F /internal/racescale | cut -d ' ' -f 1 | sort -u)\n", "\n\t.ci/test $plain $whole\n"},
 		".ci/test": {"\nexec go test -timeout 30m \"$@\"\n"},
 		".ci/race": {"\ngo test -C \"$folder\" \"${race[@]}\" -timeout 30m \"${@:-./...}\"\n"},
 	}

@@ -159,13 +159,27 @@ func (c *Claim) take(ctx context.Context, threadID string, looked *document.Doc)
 	return reaped, err
 }
 
-// Lease returns the lease of the thread, for graph.RunOptions. With Config.Engine the run has to
-// acquire it, and waits for a run before it that was given up.
+// Lease returns the lease of the thread, for graph.RunOptions. The claim renews it, so the run must
+// end with Context. With Config.Engine the run has to acquire a lease, and waits for a run before
+// it that was given up.
 func (c *Claim) Lease() checkpoint.HoldOptions {
 	if c.queue.config.Engine {
 		return checkpoint.HoldOptions{TTL: c.queue.config.Lease, Policy: checkpoint.Wait}
 	}
-	return checkpoint.HoldOptions{Fence: c.held.Fence(), TTL: c.queue.config.Lease}
+	return checkpoint.HoldOptions{Fence: c.held.Fence(), TTL: c.queue.config.Lease, Renewed: true}
+}
+
+// Lost reports whether the claim is lost. It asks the store, which may know before Context ends. If
+// the store does not answer, the claim is taken for lost.
+func (c *Claim) Lost(ctx context.Context) bool {
+	if c.held.Context().Err() != nil {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.queue.config.Lease)
+	defer cancel()
+	r := checkpoint.LeaseRequest{Thread: c.queue.leased(c.Run.Thread), TTL: c.queue.config.Lease, Fence: c.held.Fence()}
+	_, err := c.queue.leaser.Acquire(ctx, r)
+	return err != nil
 }
 
 // Context returns a context that ends when the claim is lost.

@@ -71,8 +71,8 @@ func (s *Handler) take(w http.ResponseWriter, req *http.Request, act func(*reque
 type wrongForm struct {
 	view   view
 	status int // 0 is 422
-	// address, unless it is "", is that of the page without the form. A script shows it, so that the
-	// page follows its thread.
+	// address, unless it is "", is that of the page without the form. A script shows it, so that
+	// the page follows its thread.
 	address string
 }
 

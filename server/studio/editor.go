@@ -33,8 +33,8 @@ type Editor interface {
 	// Files returns the paths of the files, sorted. Keeps reports whether there are files at all.
 	Files() ([]string, error)
 	Keeps() bool
-	// FileOf returns the path of the workflow of a graph for the command line, "" if there is none,
-	// and its path for Read, "" if the file is not below the folder.
+	// FileOf returns the path of the workflow of a graph for the command line, "" if there is none.
+	// path is that for Read, "" if the file is not below the folder.
 	FileOf(graph string) (command, path string)
 	// Read returns a file. A path that is not that of a workflow below the folder is a *PathError.
 	Read(path string) (File, error)

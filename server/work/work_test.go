@@ -79,12 +79,15 @@ type site struct {
 	host  *host
 
 	engine bool          // see queue.Config
+	warns  bool          // the workers may log warnings
 	stays  chan struct{} // node "slow" ends when it can receive
 	runs   chan string   // the nodes that begin
 }
 
-func newSite(t testing.TB) *site {
-	s := &site{store: new(checkpoint.Memory), docs: new(document.Map), bus: new(topic.Local), stays: make(chan struct{}), runs: make(chan string, 100)}
+func newSite(t testing.TB) *site { return newSiteOn(t, new(checkpoint.Memory)) }
+
+func newSiteOn(t testing.TB, store checkpoint.Store) *site {
+	s := &site{store: store, docs: new(document.Map), bus: new(topic.Local), stays: make(chan struct{}), runs: make(chan string, 100)}
 	b := graph.New[steps]("steps")
 	node := func(name string, wait bool) {
 		b.Node(name, graph.Func(func(ctx context.Context, st *steps) error {
@@ -143,10 +146,14 @@ func (s *site) queue(t testing.TB) *queue.Queue {
 func (s *site) process(t testing.TB) (q *queue.Queue, end func()) {
 	t.Helper()
 	q = s.queue(t)
+	log := slog.New(quiet{t})
+	if s.warns {
+		log = slog.New(slog.DiscardHandler)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		work.New(work.Config{Queue: q, Store: s.store, Bus: s.bus, Host: s.host, Log: slog.New(quiet{t})}).Work(ctx)
+		work.New(work.Config{Queue: q, Store: s.store, Bus: s.bus, Host: s.host, Log: log}).Work(ctx)
 	})
 	wg.Go(func() { _ = q.Follow(ctx) })
 	return q, func() { cancel(); wg.Wait() }
@@ -162,8 +169,13 @@ func create(t testing.TB, q *queue.Queue, id string, rule queue.Rule) {
 // begins waits until a node begins.
 func (s *site) begins(t testing.TB, node string) {
 	t.Helper()
-	if got := <-s.runs; got != node {
-		t.Fatalf("node %s begins, want %s", got, node)
+	select {
+	case got := <-s.runs:
+		if got != node {
+			t.Fatalf("node %s begins, want %s", got, node)
+		}
+	case <-time.After(time.Minute): // of fake time
+		t.Fatalf("node %s does not begin", node)
 	}
 }
 

@@ -132,7 +132,7 @@ func (w *Worker) run(ctx context.Context, c *queue.Claim) {
 	switch {
 	case errors.Is(err, queue.ErrLost):
 		c.Abandon()
-		w.config.Log.WarnContext(ctx, "work: a run was taken over", "run_id", c.Run.ID, "thread", c.Run.Thread, "attempt", c.Run.Attempt)
+		w.config.Log.WarnContext(ctx, "work: the claim of a run was lost", "run_id", c.Run.ID, "thread", c.Run.Thread, "attempt", c.Run.Attempt)
 		return
 	case err != nil:
 		c.Abandon() // it is begun again when the lease has run out
@@ -151,7 +151,7 @@ func (w *Worker) attempt(ctx context.Context, c *queue.Claim) (o Outcome, err er
 		job, err = w.config.Host.Job(c.Context(), c.Run)
 		return err
 	}, &job)
-	if c.Context().Err() != nil {
+	if c.Context().Err() != nil || errors.Is(o.Err, checkpoint.ErrFenced) && c.Lost(context.WithoutCancel(ctx)) {
 		w.close(ctx, c, journal)
 		return o, queue.ErrLost
 	}
