@@ -117,6 +117,17 @@ class Run extends HTMLElement {
 }
 
 /**
+ * Returns the upper left corner of a shape. Most shapes have it as attributes, so that the page need
+ * not be laid out for it.
+ * @param {SVGGraphicsElement | null} shape
+ */
+function corner(shape) {
+  if (!shape) return { x: 0, y: 0 }
+  if (!shape.hasAttribute('x')) return shape.getBBox()
+  return { x: Number(shape.getAttribute('x')), y: Number(shape.getAttribute('y')) }
+}
+
+/**
  * Gives a node of the picture a state.
  * @param {Element | null} node
  * @param {string} state
@@ -132,11 +143,11 @@ function mark(node, state) {
   if (title) title.textContent = label
   let icon = node.querySelector('.icon')
   if (!icon) {
-    const box = /** @type {SVGGraphicsElement | null} */ (node.querySelector('.shape'))?.getBBox()
+    const at = corner(/** @type {SVGGraphicsElement | null} */ (node.querySelector('.shape')))
     icon = document.createElementNS('http://www.w3.org/2000/svg', 'use')
     icon.setAttribute('class', 'icon')
-    icon.setAttribute('x', String((box?.x ?? 0) + 2))
-    icon.setAttribute('y', String((box?.y ?? 0) + 2))
+    icon.setAttribute('x', String(at.x + 2))
+    icon.setAttribute('y', String(at.y + 2))
     node.append(icon)
   }
   icon.setAttribute('href', '#weft-icon-' + state)
