@@ -51,8 +51,9 @@ type Config struct {
 	Dialect wire.Dialect
 	// Lease is how long a process holds a run without renewing its claim: 1.5 s if it is 0, and not
 	// less than [MinLease]. It is the time until others notice that the process has died. A store
-	// that does not answer for so long lets them begin the run again from its last commit. All
-	// processes on the store should agree on it.
+	// that does not answer for so long lets them begin the run again from its last commit. It
+	// must be shorter than the time after which the store gives up a call. All processes on the
+	// store should agree on it.
 	Lease time.Duration
 	// Limits bound requests.
 	Limits Limits

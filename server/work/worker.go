@@ -151,7 +151,7 @@ func (w *Worker) attempt(ctx context.Context, c *queue.Claim) (o Outcome, err er
 		job, err = w.config.Host.Job(c.Context(), c.Run)
 		return err
 	}, &job)
-	if c.Context().Err() != nil || errors.Is(o.Err, checkpoint.ErrFenced) && c.Lost(context.WithoutCancel(ctx)) {
+	if c.Context().Err() != nil || errors.Is(o.Err, checkpoint.ErrLeaseLost) || errors.Is(o.Err, checkpoint.ErrFenced) && c.Lost(context.WithoutCancel(ctx)) {
 		w.close(ctx, c, journal)
 		return o, queue.ErrLost
 	}
