@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/minio/minio-go/v7"
@@ -59,15 +57,5 @@ func TestLarge_Memory(t *testing.T) {
 	if err := connect(t, s).MakeBucket(t.Context(), "weft", minio.MakeBucketOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d", passEnv, s.URL, size))
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
-	t.Logf("%d MiB through a graph: at most %d MiB of memory", size>>20, peak>>20)
-	if peak >= most {
-		t.Errorf("rule: a blob of %d MiB takes less than %d MiB of memory\n got: %d MiB", size>>20, most>>20, peak>>20)
-	}
+	storetest.PassBlobIn(t, passEnv, s.URL, size, most)
 }

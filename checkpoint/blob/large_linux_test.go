@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -50,17 +48,7 @@ func TestLarge_Memory(t *testing.T) {
 			if kind == "postgres" {
 				at = servertest.Postgres(t)
 			}
-			cmd := exec.CommandContext(t.Context(), os.Args[0])
-			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d", passEnv, kind, at, size))
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
-			t.Logf("%d MiB through a graph, %s: at most %d MiB of memory", size>>20, kind, peak>>20)
-			if peak >= most {
-				t.Errorf("rule: a blob of %d MiB takes less than %d MiB of memory\n got: %d MiB", size>>20, most>>20, peak>>20)
-			}
+			storetest.PassBlobIn(t, passEnv, kind+" "+at, size, most)
 		})
 	}
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/weftrun/weft/checkpoint/topic"
 )
 
+// DefaultLease is the Lease of a Config without one.
+const DefaultLease = 1500 * time.Millisecond
+
 // Config are the settings of a Queue. Store and Documents are required.
 type Config struct {
 	// Store has the threads. It must be a checkpoint.Leaser, and for rollbacks a
@@ -23,7 +26,7 @@ type Config struct {
 	Documents document.Store
 	// Bus announces changes to other processes; without one they notice them within a second.
 	Bus topic.Bus
-	// Lease is how long a claim lasts whose process has died: 1.5 s if it is 0.
+	// Lease is how long a claim lasts whose process has died: DefaultLease if it is 0.
 	Lease time.Duration
 	// Engine is true where an engine carries out the runs and leases their threads. A claim then
 	// has a lease of its own, and leaves that of the thread to the engine. All processes with the
@@ -73,7 +76,7 @@ func New(c Config) (*Queue, error) {
 	if !ok || c.Documents == nil {
 		return nil, fmt.Errorf("%w: Store must have leases and Documents must be set (got %T and %T)", ErrConfig, c.Store, c.Documents)
 	}
-	c.Lease, c.Attempts, c.Line = cmp.Or(c.Lease, 1500*time.Millisecond), cmp.Or(c.Attempts, 3), cmp.Or(c.Line, 10_000)
+	c.Lease, c.Attempts, c.Line = cmp.Or(c.Lease, DefaultLease), cmp.Or(c.Attempts, 3), cmp.Or(c.Line, 10_000)
 	if c.Now == nil {
 		c.Now = time.Now
 	}

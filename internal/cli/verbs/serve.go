@@ -22,6 +22,7 @@ import (
 	"github.com/weftrun/weft/internal/cli/reports"
 	"github.com/weftrun/weft/internal/cli/serve"
 	"github.com/weftrun/weft/server"
+	"github.com/weftrun/weft/server/queue"
 )
 
 // defaultListen is where clients of the LangGraph server expect one on this machine.
@@ -32,9 +33,6 @@ const (
 	defaultsVariable = "LANGGRAPH_CONFIG"    // the settings of the system assistants, as JSON by graph
 	secretVariable   = "WEFT_WEBHOOK_SECRET" // signs webhooks
 )
-
-// defaultLease is the default of --lease, that of server.Config.
-const defaultLease = 1500 * time.Millisecond
 
 // studioOff is the value of --studio without pages.
 const studioOff = "off"
@@ -67,7 +65,7 @@ func (f *serveFlags) workFlags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.workers.Slots, "slots", 64, "how many runs run at once; 0 leaves all runs to other processes")
 	cmd.Flags().DurationVar(&f.workers.Grace, "grace", 10*time.Second, "how long a node may go on when its run was cancelled")
 	cmd.Flags().DurationVar(&f.workers.Drain, "drain", 25*time.Second, "how long a run may finish its step when the process stops")
-	cmd.Flags().DurationVar(&f.lease, "lease", defaultLease, "how long after the last sign of life of a process others take over its runs; longer for a store that stalls")
+	cmd.Flags().DurationVar(&f.lease, "lease", queue.DefaultLease, "how long after the last sign of life of a process others take over its runs; longer for a store that stalls")
 	cmd.Flags().StringVar(&f.notify, "notify", "", "URL that gets the reminders and escalations of open questions; set it for each process on the store (default only the log)")
 	cmd.Flags().StringArrayVar(&f.webhookHosts, "webhook-host", nil, "HOST that webhooks may call, such as *.example.com; repeatable (default all public ones)")
 	cmd.Flags().BoolVar(&f.privateWebhooks, "allow-private-webhooks", false, "let webhooks call this machine and private networks")
@@ -225,7 +223,7 @@ func (f *serveFlags) config(store checkpoint.Store) (c server.Config, err error)
 		Webhooks: server.Webhooks{Notify: f.notify, Outbound: server.Outbound{Hosts: f.webhookHosts, AllowPrivate: f.privateWebhooks}, Secret: []byte(os.Getenv(secretVariable))},
 	}
 	if f.lease != 0 && f.lease < server.MinLease { // the server chooses for 0
-		return c, reports.Usage("leave it out for "+defaultLease.String(), "--lease must be at least %v (got %v)", server.MinLease, f.lease)
+		return c, reports.Usage("leave it out for "+queue.DefaultLease.String(), "--lease must be at least %v (got %v)", server.MinLease, f.lease)
 	}
 	if f.notify != "" {
 		if err := c.Webhooks.Outbound.Check(f.notify); err != nil {
