@@ -165,24 +165,33 @@ func (s *served) reads(ctx context.Context, threads int) (string, error) {
 // tokens returns how late the events of many streams come, and how many processors that takes.
 func (s *served) tokens(ctx context.Context, streams int) (string, error) {
 	all, errs := make([][]time.Duration, streams), make([]error, streams)
+	again := make([]int, streams)
 	var wg sync.WaitGroup
 	begun, used := time.Now(), s.processor()
 	for i := range streams {
-		wg.Go(func() { all[i], errs[i] = s.lags(ctx) })
+		wg.Go(func() { all[i], again[i], errs[i] = s.lags(ctx) })
 	}
 	wg.Wait()
 	var times []time.Duration
-	for _, list := range all {
+	restarts := 0
+	for i, list := range all {
 		times = append(times, list...)
+		restarts += again[i]
 	}
 	load := float64(s.processor()-used) / float64(time.Since(begun))
-	return fmt.Sprintf("%s, %.2f", shownTime(quantile(times, .99)), load), errors.Join(errs...)
+	shown := fmt.Sprintf("%s, %.2f", shownTime(quantile(times, .99)), load)
+	if restarts > 0 {
+		shown += fmt.Sprintf(" (%d begun again)", restarts)
+	}
+	return shown, errors.Join(errs...)
 }
 
-func (s *served) lags(ctx context.Context) (times []time.Duration, err error) {
+// lags returns how late the events of one stream came, and how often its run was begun again
+// because its store was silent. The events of earlier attempts do not count.
+func (s *served) lags(ctx context.Context) (times []time.Duration, again int, err error) {
 	res, err := s.do(ctx, "POST", "/runs/stream", `{"assistant_id":"tokens","input":{},"stream_mode":["custom"]}`)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer res.Body.Close()
 	lines := bufio.NewScanner(res.Body)
@@ -192,18 +201,18 @@ func (s *served) lags(ctx context.Context) (times []time.Duration, err error) {
 		if !ok || json.Unmarshal([]byte(data), &sent) != nil || sent.At == 0 {
 			continue
 		}
-		if sent.N == 0 { // again, if the store was silent and the run was taken over
-			times = times[:0]
+		if sent.N == 0 && len(times) > 0 {
+			times, again = times[:0], again+1
 		}
 		if sent.N != len(times) {
-			return nil, fmt.Errorf("event %d of a stream comes after %d events", sent.N, len(times))
+			return nil, again, fmt.Errorf("event %d of a stream comes after %d events", sent.N, len(times))
 		}
 		times = append(times, time.Since(time.Unix(0, sent.At)))
 	}
 	if len(times) != 100 {
-		return nil, fmt.Errorf("a stream has %d events, want 100", len(times))
+		return nil, again, fmt.Errorf("a stream has %d events, want 100", len(times))
 	}
-	return times, lines.Err()
+	return times, again, lines.Err()
 }
 
 // queued creates two runs on each of many threads, while another process works too, and returns how

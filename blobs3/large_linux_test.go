@@ -22,7 +22,11 @@ const passEnv = "WEFT_TEST_LARGE_BLOB"
 
 func TestMain(m *testing.M) {
 	if args := os.Getenv(passEnv); args != "" {
-		if err := pass(context.Background(), strings.Split(args, " ")); err != nil {
+		err := pass(context.Background(), strings.Split(args, " "))
+		if err == nil {
+			err = storetest.PrintPeak()
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

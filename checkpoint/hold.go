@@ -41,8 +41,9 @@ type HoldOptions struct {
 	// it, or returns an ErrFenced if the thread was taken over or the lease released. Policy,
 	// Owner and ID are ignored then.
 	Fence string
-	// Renewed is true if another Held of this process renews the lease of Fence. Hold then calls no
-	// store. The context passed to it must end when the other one loses the lease.
+	// Renewed is true if another Held of this process renews the lease of Fence, which must be set.
+	// Hold then calls no store. The context passed to it must end when the other one loses the
+	// lease.
 	Renewed bool
 }
 
@@ -98,6 +99,9 @@ func HoldWith(ctx context.Context, store Store, thread string, o HoldOptions, lo
 	}
 	if len(o.Owner) > maxHoldOwner || !isText(o.Owner) {
 		return nil, fmt.Errorf("%w: owner must be valid UTF-8 without NUL of at most %d bytes (got %.80q)", ErrRequest, maxHoldOwner, o.Owner)
+	}
+	if o.Renewed && o.Fence == "" {
+		return nil, fmt.Errorf("%w: Renewed needs the Fence of the lease that is renewed", ErrRequest)
 	}
 	if o.TTL == 0 {
 		o.TTL = 30 * time.Second

@@ -165,7 +165,7 @@ func TestHold_WithoutLeases(t *testing.T) {
 }
 
 func TestHold_RefusesBadRequests(t *testing.T) {
-	for _, o := range []checkpoint.HoldOptions{{Owner: strings.Repeat("x", 65)}, {Owner: "a\x00"}, {TTL: -1}} {
+	for _, o := range []checkpoint.HoldOptions{{Owner: strings.Repeat("x", 65)}, {Owner: "a\x00"}, {TTL: -1}, {Renewed: true}} {
 		if _, err := checkpoint.Hold(t.Context(), new(checkpoint.Memory), "thread", o); !errors.Is(err, checkpoint.ErrRequest) {
 			t.Errorf("rule: bad options are refused\n got: %v for %+v\nwant: %v", err, o, checkpoint.ErrRequest)
 		}

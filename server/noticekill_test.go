@@ -43,11 +43,12 @@ type nagged struct {
 	items memory.Map
 	bus   topic.Local
 
-	sent map[wake.Kind]map[time.Time][]string // the ids of the deliveries
+	asked time.Time
+	sent  map[wake.Kind]map[time.Time][]string // the ids of the deliveries
 }
 
 func newNagged(t *testing.T) *nagged {
-	n := &nagged{T: t, sent: map[wake.Kind]map[time.Time][]string{wake.Reminder: {}, wake.Escalation: {}}}
+	n := &nagged{T: t, asked: time.Now(), sent: map[wake.Kind]map[time.Time][]string{wake.Reminder: {}, wake.Escalation: {}}}
 	if _, err := n.graph(new(storetest.Life)).Invoke(t.Context(), nap{}, graph.RunOptions{Thread: "t1"}); err != nil {
 		t.Fatal(err)
 	}
@@ -106,8 +107,10 @@ func (n *nagged) diesAt(number int, done bool) (whole bool) {
 	second := new(storetest.Life)
 	n.serve(second, 100*time.Second)
 	name := fmt.Sprintf("death at write %d, done %t", number, done)
-	if len(n.sent[wake.Escalation]) != 1 || len(n.sent[wake.Reminder]) == 0 {
-		n.Errorf("%s: a notice is lost; got %v", name, n.sent)
+	for kind, after := range map[wake.Kind]time.Duration{wake.Reminder: time.Minute, wake.Escalation: 90 * time.Second} {
+		if len(n.sent[kind][n.asked.Add(after).UTC()]) == 0 {
+			n.Errorf("%s: the %s %v after the question is lost; got %v", name, kind, after, n.sent)
+		}
 	}
 	again := 0
 	for kind, times := range n.sent {

@@ -23,7 +23,11 @@ const passEnv = "WEFT_TEST_LARGE_BLOB"
 
 func TestMain(m *testing.M) {
 	if args := os.Getenv(passEnv); args != "" {
-		if err := pass(context.Background(), strings.Split(args, " ")); err != nil {
+		err := pass(context.Background(), strings.Split(args, " "))
+		if err == nil {
+			err = storetest.PrintPeak()
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -38,10 +42,8 @@ func TestMain(m *testing.M) {
 //
 // Requirement: a large blob is not held in memory
 func TestLarge_Memory(t *testing.T) {
-	size, most := racescale.Of(1<<30, 96<<20), int64(64<<20)
-	if racescale.Raced { // the detector takes memory of its own
-		most = 128 << 20
-	}
+	const most = 64 << 20
+	size := racescale.Of(1<<30, 96<<20)
 	for _, kind := range []string{"folder", "sqlite", "sealed", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
 			at := t.TempDir()

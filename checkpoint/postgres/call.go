@@ -36,20 +36,18 @@ func (s *Store) call(ctx context.Context, write bool, try attempt) error {
 	} else if !time.Now().Before(budget.Until(s.retryFor)) {
 		return s.typed(&silentError{sent: true, address: s.address(), after: s.retryFor, err: brief.Err})
 	}
-	unknown := false          // whether an attempt was cut off that may have had its effect
-	var longest time.Duration // of the attempts with a known outcome
+	unknown := false // whether an attempt was cut off that may have had its effect
+	var tries brief.Tries
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
-		begin := time.Now()
-		sent, err := s.once(ctx, budget, try)
+		took, sent, err := s.once(ctx, budget, try)
 		if err == nil {
 			return nil
 		}
 		fate := fateOf(err)
 		unknown = unknown || write && sent && fate == lost
 		needed := pause
-		if fate != lost { // the outcome is known: do not make it unknown by an attempt that is cut off
-			longest = max(longest, time.Since(begin))
-			needed += min(2*longest, s.retryFor/8)
+		if fate != lost {
+			needed += tries.Answered(took, s.retryFor)
 		}
 		if ctx.Err() != nil || fate == final || !time.Now().Add(needed).Before(budget.Until(s.retryFor)) || !sleep(ctx, pause) {
 			return s.verdict(ctx, err, unknown, fate)
@@ -57,36 +55,36 @@ func (s *Store) call(ctx context.Context, write bool, try attempt) error {
 	}
 }
 
-// once makes one attempt, which gets half of RetryFor and ends no later than the budget. It
-// reports whether anything was sent to the server.
-func (s *Store) once(ctx context.Context, budget *brief.Budget, try attempt) (sent bool, err error) {
+// once makes one attempt, which gets half of RetryFor and ends no later than the budget. It returns
+// how long the server took, and whether anything was sent to it.
+func (s *Store) once(ctx context.Context, budget *brief.Budget, try attempt) (took time.Duration, sent bool, err error) {
 	conn, err := s.acquire(ctx, budget)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	begin := s.clock()
 	share := min(s.retryFor/2, time.Until(budget.Until(s.retryFor)))
 	pg := conn.Conn().PgConn()
 	if err := pg.Conn().SetDeadline(time.Now().Add(share)); err != nil {
 		conn.Release()
-		return false, &deadConnError{err}
+		return 0, false, &deadConnError{err}
 	}
 	err = try(ctx, conn)
-	sent = !pgconn.SafeToRetry(err)
+	took, sent = time.Duration(s.clock()-begin), !pgconn.SafeToRetry(err)
 	if !pg.IsClosed() {
 		s.answered.Store(s.clock())
 		pg.Conn().SetDeadline(time.Time{})
 		conn.Release()
-		return sent, err
+		return took, sent, err
 	}
 	if ctx.Err() == nil && pgconn.Timeout(err) {
 		err = &silentError{true, s.address(), share, err}
 		s.abandon(conn, begin)
-		return sent, err
+		return took, sent, err
 	}
 	s.bury(pg)
 	conn.Release()
-	return sent, err
+	return took, sent, err
 }
 
 // quick is within what time a pool mostly has a connection, and how late the end of a context may

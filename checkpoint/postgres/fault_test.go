@@ -52,12 +52,18 @@ func number(t testing.TB, s *server, query string) (n int64) {
 // raise lets every insert of a commit fail with an SQLSTATE until it has failed so often.
 func raise(t testing.TB, schema, code string, times int) {
 	t.Helper()
+	raiseAfter(t, schema, code, times, 0)
+}
+
+// raiseAfter is raise for a failure that takes a time.
+func raiseAfter(t testing.TB, schema, code string, times int, d time.Duration) {
+	t.Helper()
 	admin(t, cluster,
 		fmt.Sprintf(`CREATE SEQUENCE IF NOT EXISTS %s.tries`, schema),
 		fmt.Sprintf(`SELECT setval('%s.tries', 1, false)`, schema),
 		fmt.Sprintf(`CREATE OR REPLACE FUNCTION %s.raise() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-			IF nextval('%[1]s.tries') <= %d THEN RAISE EXCEPTION 'made up' USING ERRCODE = '%s'; END IF;
-			RETURN NEW; END $$`, schema, times, code),
+			IF nextval('%[1]s.tries') <= %d THEN PERFORM pg_sleep(%f); RAISE EXCEPTION 'made up' USING ERRCODE = '%s'; END IF;
+			RETURN NEW; END $$`, schema, times, d.Seconds(), code),
 		fmt.Sprintf(`CREATE OR REPLACE TRIGGER raise BEFORE INSERT ON %s.commits FOR EACH ROW EXECUTE FUNCTION %[1]s.raise()`, schema))
 }
 
@@ -93,6 +99,28 @@ func TestErrors_OfTheServerAreTyped(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A call does not begin a try that its time would cut off, so what the server answered stays known.
+// Without that, more than half of these commits would end in the middle of a try.
+func TestErrors_OfALateServerAreKnown(t *testing.T) {
+	t.Parallel()
+	schema := freshSchema()
+	s := open(t, cluster.dsn("pool_max_conns=8"), postgres.Config{Schema: schema, RetryFor: 8 * time.Second})
+	if err := s.Commit(t.Context(), link(checkpoint.Key{Thread: "thread"}, 1)); err != nil {
+		t.Fatal(err)
+	}
+	raiseAfter(t, schema, "40001", 1<<30, 300*time.Millisecond)
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			err := s.Commit(t.Context(), link(checkpoint.Key{Thread: fmt.Sprint("thread ", i)}, 1))
+			if !errors.Is(err, checkpoint.ErrBusy) || errors.Is(err, checkpoint.ErrUnknownOutcome) {
+				t.Errorf("got %v, want an ErrBusy whose outcome is known", err)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // Requirement: the server refuses, or is not ready

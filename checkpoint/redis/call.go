@@ -92,7 +92,7 @@ func (c *call) run(ctx context.Context) (any, error) {
 		c.last = brief.Err
 		return nil, c.failed()
 	}
-	var longest time.Duration // of the tries with a known outcome
+	var tries brief.Tries
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		begin := time.Now()
 		reply, err := c.try(ctx)
@@ -108,9 +108,8 @@ func (c *call) run(ctx context.Context) (any, error) {
 			return nil, c.failed()
 		case f == lost:
 			c.unknown = c.unknown || c.writes
-		default: // the outcome is known: do not make it unknown by a try that is cut off
-			longest = max(longest, time.Since(begin))
-			needed = min(2*longest, c.store.cfg.RetryFor/8)
+		default:
+			needed = tries.Answered(time.Since(begin), c.store.cfg.RetryFor)
 		}
 		c.full = false
 		wait := pause/2 + rand.N(pause/2)

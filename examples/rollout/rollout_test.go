@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/weftrun/weft/internal/racescale"
 	"github.com/weftrun/weft/weftcli"
 )
 
@@ -27,16 +28,16 @@ func TestMain(m *testing.M) {
 var times = regexp.MustCompile(`in \d+(\.\d+)?m?s`)
 
 func TestRollout_PrintsWhatBecameOfEachThread(t *testing.T) {
-	self, err := os.Executable()
 	bin := t.TempDir()
-	if err == nil {
-		err = os.Symlink(self, filepath.Join(bin, "weft"))
+	self, err := os.Executable()
+	if err == nil { // a link leads to the folder of go test, and the command would call itself go run
+		err = exec.CommandContext(t.Context(), "cp", self, filepath.Join(bin, "weft")).Run()
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `PATH="$0:$PATH" ./rollout.sh`, bin)
-	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
+	cmd.Env = append(racescale.Environ(), "TMPDIR="+t.TempDir())
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

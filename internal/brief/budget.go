@@ -42,6 +42,17 @@ func (w Wait) Uncount(t time.Time) {
 	}
 }
 
+// Tries remembers how long the tries of a call took whose outcome is known.
+type Tries struct{ longest time.Duration }
+
+// Answered notes a try with a known outcome, and returns the time that another one needs in a call
+// of at most limit: twice that of the longest, and at most an eighth of limit. A try with less
+// would be cut off, and make the outcome unknown.
+func (t *Tries) Answered(took, limit time.Duration) time.Duration {
+	t.longest = max(t.longest, took)
+	return min(2*t.longest, limit/8)
+}
+
 type budgetKey struct{}
 
 // OneCall returns a context with a started Budget: all requests with this context are one call. A

@@ -58,3 +58,17 @@ func TestWait_UncountsParallelWaitsOnce(t *testing.T) {
 		})
 	}
 }
+
+func TestTries_NeedTwiceTheLongest(t *testing.T) {
+	var tries brief.Tries
+	for i, c := range []struct{ took, want time.Duration }{
+		{10 * time.Millisecond, 20 * time.Millisecond},
+		{time.Millisecond, 20 * time.Millisecond},
+		{40 * time.Millisecond, 80 * time.Millisecond},
+		{time.Second, 125 * time.Millisecond}, // an eighth of the limit
+	} {
+		if got := tries.Answered(c.took, time.Second); got != c.want {
+			t.Errorf("after try %d, of %v, another one needs %v, want %v", i+1, c.took, got, c.want)
+		}
+	}
+}

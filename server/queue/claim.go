@@ -17,6 +17,7 @@ type Claim struct {
 	Run    Run
 	Action Action // the run was cancelled before it was claimed: it must not run
 	Again  bool   // the run was claimed before, and may have commits
+	Last   bool   // the run is not begun again unless this attempt commits something
 	queue  *Queue
 	held   *checkpoint.Held
 	taken  *thread // as the claim stored it
@@ -122,7 +123,7 @@ func (c *Claim) take(ctx context.Context, threadID string, looked *document.Doc)
 			return context.Cause(c.held.Context())
 		}
 		c.taken, t.looked = t, looked
-		c.Run, c.Action, c.Again = Run{}, "", false
+		c.Run, c.Action, c.Again, c.Last = Run{}, "", false, false
 		i := t.line.next(t.now)
 		if i < 0 {
 			t.look, t.later = t.line.wake(t.now), true
@@ -136,9 +137,13 @@ func (c *Claim) take(ctx context.Context, threadID string, looked *document.Doc)
 		if err != nil {
 			return err
 		}
-		if r.Attempt >= c.queue.config.Attempts && e.Action == "" {
+		if err := c.progress(ctx, r, e); err != nil {
+			return err
+		}
+		left := c.queue.config.Attempts - (r.Attempt - e.Before)
+		if left <= 0 && e.Action == "" {
 			r.Status, r.Ended = Failed, t.now
-			r.Error = &Failure{AttemptsExceeded, fmt.Sprintf("the run was begun %d times, and no process has ended it", r.Attempt)}
+			r.Error = &Failure{AttemptsExceeded, fmt.Sprintf("the run was begun %d times, and no process has ended it; the last %d attempts have committed nothing", r.Attempt, r.Attempt-e.Before)}
 			t.leave(r.ID)
 			t.set(r)
 			t.ended = append(t.ended, r)
@@ -153,10 +158,32 @@ func (c *Claim) take(ctx context.Context, threadID string, looked *document.Doc)
 		}
 		t.look, t.later = t.now.Add(c.queue.config.Lease), true
 		t.set(r)
-		c.Run, c.Action = r, e.Action
+		c.Run, c.Action, c.Last = r, e.Action, left <= 1
 		return nil
 	})
 	return reaped, err
+}
+
+// progress looks for a commit of a run since the claim before. If there is one, the attempts until
+// then no longer count. So a long run may meet any number of deaths, and one that kills its process
+// at the same step again and again is given up.
+func (c *Claim) progress(ctx context.Context, r Run, e *entry) error {
+	if r.Attempt == 0 {
+		return nil
+	}
+	for snap, err := range c.queue.config.Store.History(ctx, checkpoint.Key{Thread: r.Thread}, checkpoint.Query{Limit: 1}) {
+		if err != nil {
+			return err
+		}
+		rec, err := checkpoint.ReadRecord(snap)
+		if err != nil { // the attempt will report what is wrong with the thread
+			return nil
+		}
+		if rec.Run == r.ID && snap.Seq > e.Newest {
+			e.Newest, e.Before = snap.Seq, r.Attempt
+		}
+	}
+	return nil
 }
 
 // Lease returns the lease of the thread, for graph.RunOptions. The claim renews it, so the run must

@@ -25,7 +25,8 @@ var (
 	ErrRequest = errors.New("queue: invalid request")
 )
 
-// AttemptsExceeded is the name of the error of a run whose processes have died three times.
+// AttemptsExceeded is the name of the error of a run whose processes have died three times without
+// a commit of the run between.
 const AttemptsExceeded = "RunAttemptsExceeded"
 
 func notFound(thread, run string) error {

@@ -34,7 +34,8 @@ type Config struct {
 	Engine bool
 	// Line is how many unfinished runs a thread may have: 10,000 if it is 0.
 	Line int
-	// Attempts is how often a run is begun whose processes die: 3 if it is 0.
+	// Attempts is how often a run is begun again and again whose processes die before it commits
+	// anything: 3 if it is 0.
 	Attempts int
 	// Ended, unless it is nil, is called for each run that has ended without a worker, while no
 	// other run of the thread was running: it was cancelled, or it had no attempts left.

@@ -336,6 +336,59 @@ type counted struct {
 	N state.Sum[int] `json:"n"`
 }
 
+// A run that commits something in each attempt may meet any number of deaths; three attempts at the
+// same step end it.
+func TestQueue_OnlyAttemptsWithoutACommitCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := inMemory()
+		web := s.process(t)
+		died := errors.New("the process died")
+		steps := 0 // until the process dies
+		b := graph.New[counted]("counts")
+		from := graph.Start
+		for i := range 8 {
+			name := fmt.Sprint("node ", i)
+			b.Node(name, graph.Func(func(_ context.Context, s *counted) error {
+				if steps--; steps < 0 {
+					return died
+				}
+				s.N.Add(1)
+				return nil
+			}))
+			b.Edge(from, name)
+			from = name
+		}
+		b.Edge(from, graph.End)
+		g := must(b.Compile(graph.Config{Store: s.store}))
+		create(t, web, "t1", "r", queue.Enqueue)
+		for attempt := 1; attempt <= 9; attempt++ {
+			c := claim(t, s.process(t), 1, "r")[0]
+			if last := attempt == 9; c.Run.Attempt != attempt || c.Last != last {
+				t.Errorf("attempt %d is numbered %d, the last: %v, want %v", attempt, c.Run.Attempt, c.Last, last)
+			}
+			o := graph.RunOptions{ID: "r", Thread: "t1", Lease: c.Lease()}
+			if steps = 1; attempt > 6 {
+				steps = 0
+			}
+			var err error
+			if attempt == 1 {
+				_, err = g.Invoke(t.Context(), counted{}, o)
+			} else {
+				_, err = g.Resume(t.Context(), graph.Answers{}, o)
+			}
+			if !errors.Is(err, died) {
+				t.Fatalf("got %v, want a run that stops", err)
+			}
+			c.Abandon()
+			time.Sleep(2 * time.Second)
+		}
+		claim(t, web, 1)
+		if r := must(web.Get(t.Context(), "t1", "r")); r.Status != queue.Failed || r.Error.Name != queue.AttemptsExceeded {
+			t.Errorf("got %+v, want %s", r, queue.AttemptsExceeded)
+		}
+	})
+}
+
 func TestFinish_RollsTheRunBackUnderItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := inMemory()

@@ -88,6 +88,10 @@ type entry struct {
 	Since  time.Time `json:"since,omitzero"`   // when it was created
 	Fence  string    `json:"fence,omitempty"`  // of the lease of its claim; "" while it is pending
 	Action Action    `json:"action,omitempty"` // how it is to be cancelled; "" if it is not
+	// Newest is the newest commit of the run that a claim has found, and Before the attempts until
+	// then. Only later ones count.
+	Newest uint64 `json:"newest,omitempty"`
+	Before int    `json:"before,omitempty"`
 }
 
 // waited returns how long a pending run has waited at a time, since it was created or became due.

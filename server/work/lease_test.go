@@ -2,6 +2,8 @@ package work_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,6 +18,14 @@ type leases struct {
 	*checkpoint.Memory
 	renewals atomic.Int64
 	silent   atomic.Bool
+	away     atomic.Int64 // how many commits fail, as after a call that was given up
+}
+
+func (l *leases) Commit(ctx context.Context, c checkpoint.Commit) error {
+	if l.away.Add(-1) >= 0 {
+		return fmt.Errorf("%w: a test", checkpoint.ErrUnavailable)
+	}
+	return l.Memory.Commit(ctx, c)
 }
 
 func (l *leases) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
@@ -98,6 +108,49 @@ func TestWorker_ThreadThatWasTakenOver(t *testing.T) {
 		s.stays <- struct{}{}
 		if r := ended(t, q, "r1", queue.Success); r.Attempt != 2 {
 			t.Errorf("the attempt is %d, want 2", r.Attempt)
+		}
+	})
+}
+
+// A store that gave up a call while the claim lived is no failure of the run either.
+func TestWorker_StoreThatWasAway(t *testing.T) {
+	for _, engine := range []bool{false, true} { // with a claim of its own, and a graph of this process
+		synctest.Test(t, func(t *testing.T) {
+			l := &leases{Memory: new(checkpoint.Memory)}
+			s := newSiteOn(t, l)
+			s.warns, s.engine = true, engine
+			q, end := s.process(t)
+			defer end()
+			create(t, q, "r1", queue.Enqueue)
+			s.begins(t, "first")
+			s.begins(t, "slow")
+			l.away.Store(1)
+			s.stays <- struct{}{}
+			s.begins(t, "slow") // its commit failed
+			s.stays <- struct{}{}
+			if r := ended(t, q, "r1", queue.Success); r.Attempt != 2 {
+				t.Errorf("the attempt is %d, want 2", r.Attempt)
+			}
+			if got := s.state(t); len(got) != 3 {
+				t.Errorf("the nodes were %v, want three", got)
+			}
+		})
+	}
+}
+
+// A run whose store stays away is begun three times, and then fails with what the store answered.
+func TestWorker_StoreThatStaysAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leases{Memory: new(checkpoint.Memory)}
+		s := newSiteOn(t, l)
+		s.warns = true
+		l.away.Store(1000)
+		q, end := s.process(t)
+		defer end()
+		create(t, q, "r1", queue.Enqueue)
+		r := ended(t, q, "r1", queue.Failed)
+		if r.Attempt != 3 || !strings.Contains(r.Error.Message, checkpoint.ErrUnavailable.Error()) {
+			t.Errorf("the run failed in attempt %d with %+v, want the error of the store in attempt 3", r.Attempt, r.Error)
 		}
 	})
 }

@@ -134,6 +134,10 @@ func (w *Worker) run(ctx context.Context, c *queue.Claim) {
 		c.Abandon()
 		w.config.Log.WarnContext(ctx, "work: the claim of a run was lost", "run_id", c.Run.ID, "thread", c.Run.Thread, "attempt", c.Run.Attempt)
 		return
+	case errors.Is(err, errAgain):
+		c.Abandon()
+		w.config.Log.WarnContext(ctx, "work: the run will be begun again", "run_id", c.Run.ID, "thread", c.Run.Thread, "attempt", c.Run.Attempt, "error", o.Err)
+		return
 	case err != nil:
 		c.Abandon() // it is begun again when the lease has run out
 		w.config.Log.ErrorContext(ctx, "work: end a run", "run_id", c.Run.ID, "thread", c.Run.Thread, "error", err)
@@ -151,9 +155,13 @@ func (w *Worker) attempt(ctx context.Context, c *queue.Claim) (o Outcome, err er
 		job, err = w.config.Host.Job(c.Context(), c.Run)
 		return err
 	}, &job)
-	if c.Context().Err() != nil || errors.Is(o.Err, checkpoint.ErrLeaseLost) || errors.Is(o.Err, checkpoint.ErrFenced) && c.Lost(context.WithoutCancel(ctx)) {
+	switch {
+	case c.Context().Err() != nil, w.ownsNoMore(ctx, c, o.Err):
 		w.close(ctx, c, journal)
 		return o, queue.ErrLost
+	case !c.Last && storeWasAway(job.Graph, o.Err):
+		w.close(ctx, c, journal)
+		return o, errAgain
 	}
 	if job.Start != nil {
 		w.note(journal, o.note(job.Options.MaxSteps))
@@ -170,6 +178,26 @@ func (w *Worker) attempt(ctx context.Context, c *queue.Claim) (o Outcome, err er
 		return o, err
 	}
 	return o, c.Finish(ctx, o.end(job.Options.MaxSteps))
+}
+
+// errAgain is returned for an attempt that is followed by another when the lease has run out.
+var errAgain = errors.New("work: the run is to be begun again")
+
+// ownsNoMore reports whether an attempt failed because its claim is lost.
+func (w *Worker) ownsNoMore(ctx context.Context, c *queue.Claim, err error) bool {
+	return errors.Is(err, checkpoint.ErrLeaseLost) || errors.Is(err, checkpoint.ErrFenced) && c.Lost(context.WithoutCancel(ctx))
+}
+
+// storeWasAway reports whether an attempt failed because its store did not answer, which the next
+// attempt may find otherwise. An engine tries again by itself, and the error of a node is the
+// failure of the node, whichever store it is about.
+func storeWasAway(g graph.Untyped, err error) bool {
+	if _, remote := g.(Engine); remote {
+		return false
+	}
+	var node *graph.NodeError
+	away := errors.Is(err, checkpoint.ErrUnavailable) || errors.Is(err, checkpoint.ErrUnknownOutcome)
+	return away && !errors.As(err, &node)
 }
 
 // logs reports whether the engine of a graph writes the log of its runs.

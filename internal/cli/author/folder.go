@@ -44,14 +44,14 @@ var _ studio.Editor = (*Folder)(nil)
 func (f *Folder) Keeps() bool { return f.Path != "" }
 
 // FileOf implements studio.Editor.
-func (f *Folder) FileOf(graph string) (command, name string) {
+func (f *Folder) FileOf(graph string) (command, path string) {
 	if f.Named != nil {
 		command = f.Named(graph)
 	}
-	if name = f.below(command); f.check(name) != nil {
-		name = ""
+	if path = f.below(command); f.check(path) != nil {
+		path = ""
 	}
-	return command, name
+	return command, path
 }
 
 // below returns the path, from the folder, of a file in it; "" for another file.

@@ -65,7 +65,7 @@ func (f *serveFlags) workFlags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.workers.Slots, "slots", 64, "how many runs run at once; 0 leaves all runs to other processes")
 	cmd.Flags().DurationVar(&f.workers.Grace, "grace", 10*time.Second, "how long a node may go on when its run was cancelled")
 	cmd.Flags().DurationVar(&f.workers.Drain, "drain", 25*time.Second, "how long a run may finish its step when the process stops")
-	cmd.Flags().DurationVar(&f.lease, "lease", queue.DefaultLease, "how long after the last sign of life of a process others take over its runs; longer for a store that stalls")
+	cmd.Flags().DurationVar(&f.lease, "lease", queue.DefaultLease, "how long a process keeps its runs without a sign of life; raise it for a store that stalls")
 	cmd.Flags().StringVar(&f.notify, "notify", "", "URL that gets the reminders and escalations of open questions; set it for each process on the store (default only the log)")
 	cmd.Flags().StringArrayVar(&f.webhookHosts, "webhook-host", nil, "HOST that webhooks may call, such as *.example.com; repeatable (default all public ones)")
 	cmd.Flags().BoolVar(&f.privateWebhooks, "allow-private-webhooks", false, "let webhooks call this machine and private networks")
@@ -166,7 +166,7 @@ that they serve: name the same files, in the same program. It ends as serve does
 
 With --engine it runs the steps of runs that the engine has, for the commands with the same
 --engine and the same store. The server of the engine gives it work. It wakes threads, and leaves
-the runs of a server's API to servers, so --slots has no meaning.`,
+the runs of a server's API to servers, so --slots and --lease have no meaning.`,
 		Args: a.arguments("FILE", 0, math.MaxInt),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.forgets() && a.grants.engine == "" {
@@ -184,6 +184,9 @@ the runs of a server's API to servers, so --slots has no meaning.`,
 
 // check returns the error of flags that do not fit each other.
 func (f *serveFlags) check() error {
+	if f.lease != 0 && f.lease < server.MinLease { // the server chooses for 0
+		return reports.Usage("leave it out for "+queue.DefaultLease.String(), "--lease must be at least %v (got %v)", server.MinLease, f.lease)
+	}
 	if f.listen == "" {
 		return nil
 	}
@@ -221,9 +224,6 @@ func (f *serveFlags) config(store checkpoint.Store) (c server.Config, err error)
 		Store: store, AllowTruncate: f.truncate, Studio: server.Studio(strings.TrimPrefix(f.studio, studioOff)), StudioBase: f.studioBase, Version: version(), CORS: server.CORS{Origins: f.origins, PrivateNetwork: f.reload},
 		Lease:    f.lease,
 		Webhooks: server.Webhooks{Notify: f.notify, Outbound: server.Outbound{Hosts: f.webhookHosts, AllowPrivate: f.privateWebhooks}, Secret: []byte(os.Getenv(secretVariable))},
-	}
-	if f.lease != 0 && f.lease < server.MinLease { // the server chooses for 0
-		return c, reports.Usage("leave it out for "+queue.DefaultLease.String(), "--lease must be at least %v (got %v)", server.MinLease, f.lease)
 	}
 	if f.notify != "" {
 		if err := c.Webhooks.Outbound.Check(f.notify); err != nil {
