@@ -58,6 +58,10 @@ type stored struct {
 	Failures map[int]graph.Failure `json:"failures,omitempty"`
 	Lost     uint64                `json:"lost,omitempty"`
 	End      bool                  `json:"end,omitempty"`
+	// Writer and N, from 1, name the batch. A bus may have it twice, if the reply to the writer was
+	// lost. Batches of Publish have no name.
+	Writer string `json:"writer,omitempty"`
+	N      uint64 `json:"n,omitempty"`
 }
 
 // Topic returns the name of the topic of a thread.
@@ -105,15 +109,24 @@ func (l Log) publish(ctx context.Context, thread string, b stored) error {
 }
 
 // Follow yields the batches after a position as they are published, until ctx ends. More batches
-// follow a *topic.MissedError and an ErrBatch; any other error is the last result.
+// follow a *topic.MissedError and an ErrBatch; any other error is the last result. A batch that the
+// bus has twice is empty the second time.
 func (l Log) Follow(ctx context.Context, thread string, after uint64) iter.Seq2[Batch, error] {
 	events := l.Bus.Follow(ctx, Topic(thread), after)
 	return func(yield func(Batch, error) bool) {
+		var seen repeats
 		for e, err := range events {
 			var b Batch
 			if err == nil {
-				var bad error
-				if b, bad = decode(e.Data); bad != nil {
+				var in stored
+				bad := json.Unmarshal(e.Data, &in)
+				if bad == nil && seen.has(in.Writer, in.N) {
+					in = stored{Run: in.Run, Attempt: in.Attempt}
+				}
+				if bad == nil {
+					b, bad = in.batch()
+				}
+				if bad != nil {
 					err = fmt.Errorf("%w: thread %.100q: position %d: %w", ErrBatch, thread, e.Position, bad)
 				}
 			}
@@ -162,12 +175,35 @@ func (b *stored) add(i int, e encoded) {
 	}
 }
 
-// decode reads a batch.
-func decode(data []byte) (Batch, error) {
-	var in stored
-	if err := json.Unmarshal(data, &in); err != nil {
-		return Batch{}, err
+// repeats finds batches that a bus has twice. A writer publishes its next batch when it knows that
+// the bus has the one before, so only the newest of each writer can come again.
+type repeats struct {
+	newest [8]struct {
+		writer string
+		n      uint64
 	}
+	next int // to overwrite, when a new writer begins
+}
+
+// has reports whether a batch came before, and notes it.
+func (r *repeats) has(writer string, n uint64) bool {
+	if writer == "" {
+		return false
+	}
+	for i := range r.newest {
+		if w := &r.newest[i]; w.writer == writer {
+			again := w.n == n
+			w.n = n
+			return again
+		}
+	}
+	r.newest[r.next].writer, r.newest[r.next].n = writer, n
+	r.next = (r.next + 1) % len(r.newest)
+	return false
+}
+
+// batch returns the batch without its position.
+func (in *stored) batch() (Batch, error) {
 	b := Batch{Run: in.Run, Attempt: in.Attempt, Note: in.Note, Lost: in.Lost, End: in.End}
 	for i, data := range in.Events {
 		var ev graph.Event

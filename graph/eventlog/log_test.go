@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -270,4 +271,51 @@ func TestTopic_IsShortEnough(t *testing.T) {
 	if got := eventlog.Topic("t1"); got != "events/t1" {
 		t.Errorf("Topic = %q, want %q", got, "events/t1")
 	}
+}
+
+// A bus has a batch twice if its writer has lost the reply. Readers get its events once, and a
+// batch of each position.
+func TestFollow_YieldsARepeatedBatchOnce(t *testing.T) {
+	bus := &twice{Local: new(topic.Local)}
+	log := eventlog.Log{Bus: bus}
+	a, b := log.Writer("t1", "run-1", 1), log.Writer("t1", "run-1", 1)
+	for n := range 3 {
+		for _, w := range []*eventlog.Writer{a, b} {
+			w.Write(token(n))
+		}
+	}
+	for _, w := range []*eventlog.Writer{a, b} {
+		w.End()
+		if err := w.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	events, ends := 0, 0
+	all := read(t, log, 0)
+	for i, b := range all {
+		events += len(b.Events)
+		if b.End {
+			ends++
+		}
+		if b.Position != uint64(i)+1 || b.Run != "run-1" || b.Attempt != 1 {
+			t.Errorf("batch %d is %+v", i, b)
+		}
+	}
+	if events != 6 || ends != 2 || len(all) != 2*bus.calls {
+		t.Errorf("%d batches, published %d times, have %d events and %d ends, want 6 and 2", len(all), bus.calls, events, ends)
+	}
+}
+
+// twice is a bus that has each event twice.
+type twice struct {
+	*topic.Local
+	mu    sync.Mutex
+	calls int
+}
+
+func (b *twice) Publish(ctx context.Context, name string, data []byte) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls++
+	return errors.Join(b.Local.Publish(ctx, name, data), b.Local.Publish(ctx, name, data))
 }

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -31,7 +32,7 @@ const (
 type Writer struct {
 	log    Log
 	thread string
-	head   stored        // without events
+	head   stored        // of the newest batch, without events
 	wake   chan struct{} // something waits
 	full   chan struct{} // a whole batch waits, or the Writer is closed
 	done   chan struct{} // closed when the goroutine has returned
@@ -59,7 +60,7 @@ func (i item) size() int { return len(i.data) + len(i.note) }
 // caller must Close it.
 func (l Log) Writer(thread, run string, attempt int) *Writer {
 	ctx, stop := context.WithCancel(context.Background())
-	w := &Writer{log: l, thread: thread, head: stored{Run: run, Attempt: attempt}, large: map[string]int{},
+	w := &Writer{log: l, thread: thread, head: stored{Run: run, Attempt: attempt, Writer: rand.Text()[:10]}, large: map[string]int{},
 		wake: make(chan struct{}, 1), full: make(chan struct{}, 1), done: make(chan struct{}), stop: stop}
 	go w.publish(ctx)
 	return w
@@ -217,6 +218,7 @@ func (w *Writer) over() bool {
 func (w *Writer) next() (b stored, some, left bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.head.N++
 	b = w.head
 	n, size := 0, 0
 	for n < len(w.items) && n < batchItems && size < batchBytes {

@@ -96,7 +96,7 @@ func beWorker() (code int, is bool) {
 }
 
 func work(ctx context.Context) error {
-	c, err := client.Dial(client.Options{HostPort: os.Getenv(workerAddress), Namespace: "default", Logger: quiet{}})
+	c, err := dialSoon(os.Getenv(workerAddress))
 	if err != nil {
 		return err
 	}
@@ -120,6 +120,16 @@ func work(ctx context.Context) error {
 		return err
 	}
 	return w.Run(ctx)
+}
+
+// dialSoon connects to a server, which may still be starting.
+func dialSoon(address string) (client.Client, error) {
+	for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		c, err := client.Dial(client.Options{HostPort: address, Namespace: "default", Logger: quiet{}})
+		if err == nil || time.Since(begun) > 30*time.Second {
+			return c, err
+		}
+	}
 }
 
 // serve runs a server until this process is killed.
