@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -65,21 +66,24 @@ func (s *session) putFile(ctx context.Context, path string) (json.RawMessage, er
 const blobMark = `"$blob":"`
 
 // checkBlobs returns an error if the store is opened without blobs, and a value of the thread is in
-// one, or names one. Without this check a node would fail after the decision is stored. The workers
-// of an engine open the store with their own flags.
-func (s *session) checkBlobs(ctx context.Context, p graph.CommitInfo) error {
+// one, or names one. at is the checkpoint that gets the decision. Without this check a node would
+// fail after the decision is stored. The workers of an engine open the store with their own flags.
+func (s *session) checkBlobs(ctx context.Context, at moment, p graph.CommitInfo) error {
 	if checkpoint.BlobsIn(s.store) != nil || s.grants.engine != "" {
 		return nil
 	}
-	read := map[string]bool{}
-	for _, in := range append([]graph.Interrupt{{}}, p.Interrupts...) {
-		if read[in.Namespace] {
-			continue
+	read := []moment{at}
+	if !at.isPast() {
+		for _, in := range p.Interrupts {
+			if m := (moment{namespace: in.Namespace}); !slices.Contains(read, m) {
+				read = append(read, m)
+			}
 		}
-		read[in.Namespace] = true
-		values, _, err := s.stored().State(ctx, checkpoint.Key{Thread: s.thread, Namespace: in.Namespace}, 0)
-		if in.Namespace != "" && errors.Is(err, checkpoint.ErrNotFound) {
-			continue // it has no checkpoint of its own
+	}
+	for _, m := range read {
+		values, _, err := s.stored().State(ctx, checkpoint.Key{Thread: s.thread, Namespace: m.namespace}, m.at)
+		if (m.namespace != "" || m.at != 0) && errors.Is(err, checkpoint.ErrNotFound) {
+			continue // the namespace has no checkpoint of its own, or the graph will refuse the moment
 		}
 		if err != nil {
 			return err

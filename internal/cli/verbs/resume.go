@@ -165,8 +165,8 @@ func (s *session) resume(ctx context.Context, f resumeFlags) error {
 			return err
 		}
 	}
-	if len(f.replies.answers)+len(f.replies.declined) > 0 && len(p.Interrupts) > 0 {
-		if err := s.checkBlobs(ctx, p); err != nil {
+	if len(f.replies.answers)+len(f.replies.declined) > 0 && (len(p.Interrupts) > 0 || f.isPast()) {
+		if err := s.checkBlobs(ctx, f.moment, p); err != nil {
 			return err
 		}
 	}
