@@ -153,11 +153,20 @@ func (s *source) bool(n *yaml.Node, what string) bool {
 	return b
 }
 
-// count returns a whole number from 1 to 1<<30.
+// maxCount is the greatest count in a workflow.
+const maxCount = 1 << 30
+
+// count returns a whole number from 1 to maxCount.
 func (s *source) count(n *yaml.Node, what string) int {
 	v, ok := s.scalar(n)
 	i, is := v.(int64)
-	if ok && (!is || i < 1 || i > 1<<30) {
+	switch {
+	case !ok:
+		return 0
+	case is && i > maxCount:
+		s.fail(n, "WF106", "%s must be at most %d, not %s", what, maxCount, describe(n))
+		return 0
+	case !is || i < 1:
 		s.fail(n, "WF106", "%s must be a whole number of at least 1, not %s", what, describe(n))
 		return 0
 	}
