@@ -25,10 +25,16 @@ type Claim struct {
 
 // Claim claims at most n runs: the next of each thread, of those whose turn is longest ago. A run
 // that the process of another claim left behind is claimed again, once its lease has run out. One
-// that has used up its attempts ends.
+// that has used up its attempts ends. The first calls also claim the runs of processes of this
+// machine that are known to be dead, such as the one before this: they need not wait for the lease.
 func (q *Queue) Claim(ctx context.Context, n int) (claims []*Claim, err error) {
 	page := n + 16
-	due := document.Query{Place: looks, Until: document.AtTime(q.config.Now().Add(1)), Limit: &page}
+	until := q.config.Now().Add(1)
+	early := !q.begun.Load()
+	if early {
+		until = until.Add(q.config.Lease)
+	}
+	due := document.Query{Place: looks, Until: document.AtTime(until), Limit: &page}
 	for len(claims) < n {
 		docs, err := q.config.Documents.Query(ctx, due)
 		if err != nil {
@@ -47,6 +53,9 @@ func (q *Queue) Claim(ctx context.Context, n int) (claims []*Claim, err error) {
 			}
 		}
 		if len(docs) < page {
+			if early {
+				q.begun.Store(true)
+			}
 			break
 		}
 		due.After = new(docs[len(docs)-1].Position())
@@ -57,10 +66,13 @@ func (q *Queue) Claim(ctx context.Context, n int) (claims []*Claim, err error) {
 // claim claims the next run of a thread; nil if there is none, or another process runs it. Then it
 // stores when to look at the thread again.
 func (q *Queue) claim(ctx context.Context, look document.Doc) (*Claim, error) {
-	o := checkpoint.HoldOptions{TTL: q.config.Lease, ID: checkpoint.NewFence(), Owner: "weft"}
+	o := checkpoint.HoldOptions{TTL: q.config.Lease, Owner: "weft"}
 	held, err := checkpoint.Hold(context.WithoutCancel(ctx), q.config.Store, q.leased(look.ID), o)
 	var busy *checkpoint.BusyError
 	if errors.As(err, &busy) {
+		if at, ok := document.TimeOf(look.Order); ok && at.After(q.config.Now()) {
+			return nil, nil // it is looked at then
+		}
 		return nil, q.pass(ctx, look, busy.Remaining)
 	}
 	if err != nil {

@@ -32,7 +32,8 @@
 //     ended, so many runs of one thread delay another by at most one claim.
 //  6. The run of a process that died is claimed again when its lease has run out, as the next
 //     attempt. After three attempts in which it committed nothing it fails with
-//     [AttemptsExceeded].
+//     [AttemptsExceeded]. A process that begins on the machine of the dead one does not wait for
+//     the lease.
 //
 // # Layout
 //

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -60,7 +61,8 @@ type Queue struct {
 	config Config
 	leaser checkpoint.Leaser
 	news   signals
-	id     string // of this queue among those that announce changes
+	id     string      // of this queue among those that announce changes
+	begun  atomic.Bool // the runs that dead processes of this machine left behind were claimed
 }
 
 const (

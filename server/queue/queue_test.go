@@ -9,16 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/state"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // storage is what the processes of a test share.
 type storage struct {
