@@ -12,7 +12,7 @@ import (
 // A script shows the items of states that come later.
 func TestLiveLegend_HasAllStates(t *testing.T) {
 	legend := h.String(LiveLegend(&Run{Marks: map[string]Mark{"a": {State: Done}}}))
-	if !strings.Contains(legend, `<li data-state="done"><svg`) || !strings.Contains(legend, `<li data-state="retrying" hidden`) {
+	if !strings.Contains(legend, `<li id="legend-done"><svg`) || !strings.Contains(legend, `<li id="legend-retrying" hidden`) {
 		t.Errorf("got %s", legend)
 	}
 }

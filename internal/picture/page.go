@@ -147,10 +147,10 @@ func Legend(r *Run) h.Part {
 }
 
 // LiveLegend explains all states of a run. Those that no node has are hidden; a script that gives a
-// node the state S shows the item with data-state="S".
+// node the state S shows the item with the id "legend-S".
 func LiveLegend(r *Run) h.Part {
 	return h.Ul(h.Class("legend"), h.Each(states[1:], func(s State) h.Part {
-		return h.Li(h.Data("state", string(s)), h.If(r == nil || !r.has(s), h.Hidden(true)), h.SVG(icon(s)), h.Text(words[s]))
+		return h.Li(h.ID("legend-"+string(s)), h.If(r == nil || !r.has(s), h.Hidden(true)), h.SVG(icon(s)), h.Text(words[s]))
 	}))
 }
 

@@ -160,7 +160,7 @@ func (c change) row() h.Part {
 	if len(c.Writers) > 0 {
 		writers = strings.Join(c.Writers, ", ")
 	}
-	return h.Tr(
+	return h.Tr(h.ID(idOf("change-"+c.Field)),
 		h.Th(h.Scope("row"), h.Text(c.Field), h.Small(h.Class("hint"), h.Text(c.Type))), h.Td(h.Class("wide"), c.Before.value()),
 		h.Td(h.Class("wide"), h.If(c.Added > 0, h.Text(fmt.Sprintf("%d added: ", c.Added))), c.After.value()),
 		h.Td(h.Class("wide"), h.Text(writers)),

@@ -367,8 +367,8 @@ func TestThread_LeavesOutParts(t *testing.T) {
 
 func TestThread_AtAnOlderCheckpoint(t *testing.T) {
 	h, _ := newStudio(t, "/studio")
-	holds(t, get(t, h, "/studio/threads/t%201?at=3"), 200, "checkpoint 3 of 5", "read, graph, ran once", "!waits for a person: Is", `<li data-state="asking" hidden`, `href="/studio/threads/t%201?at=2"`,
-		`href="/studio/threads/t%201?at=4"`, ">newest</a>", `<tr aria-current="true"><td class="number"><a href="/studio/threads/t%201?at=3" data-swap="">`)
+	holds(t, get(t, h, "/studio/threads/t%201?at=3"), 200, "checkpoint 3 of 5", "read, graph, ran once", "!waits for a person: Is", `<li id="legend-asking" hidden`, `href="/studio/threads/t%201?at=2"`,
+		`href="/studio/threads/t%201?at=4"`, ">newest</a>", `<tr id="checkpoint-3" aria-current="true"><td class="number"><a href="/studio/threads/t%201?at=3" data-swap="">`)
 	holds(t, get(t, h, "/studio/threads/t%201?at=1"), 200, `<span class="muted">← earlier</span>`)
 	holds(t, get(t, h, "/studio/threads/t%201?at=9"), 404, "the thread has no checkpoint 9")
 	holds(t, get(t, h, "/studio/threads/t%201?at=x"), 400, "at must be a number")

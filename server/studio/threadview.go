@@ -103,7 +103,7 @@ func (p *threadPage) state(r *request) h.Part {
 	}
 	return section("state", "State",
 		h.Table(h.Class("state"), h.Tbody(h.Each(p.Fields, func(f field) h.Part {
-			return h.Tr(h.Th(h.Scope("row"), h.Text(f.Name), p.writer(r, f.Name)), h.Td(f.value(), p.blobs(r, f)))
+			return h.Tr(h.ID(idOf("field-"+f.Name)), h.Th(h.Scope("row"), h.Text(f.Name), p.writer(r, f.Name)), h.Td(f.value(), p.blobs(r, f)))
 		}))),
 		h.If(p.StateLink != "", h.P(link(p.StateLink, "as a file of JSON"))))
 }
@@ -162,7 +162,7 @@ func (p *threadPage) checkpoints(r *request) h.Part {
 	}
 	table := picture.Table(p.Rows, func(row picture.Row) (cell, attrs h.Part) {
 		n := fmt.Sprint(row.Checkpoint)
-		return swap(r.threadPath(p.ID)+"?at="+n, "", n), h.If(row.Checkpoint == p.At, h.Aria("current", "true"))
+		return swap(r.threadPath(p.ID)+"?at="+n, "", n), h.Parts{h.ID("checkpoint-" + n), h.If(row.Checkpoint == p.At, h.Aria("current", "true"))}
 	})
 	return section("history", "Checkpoints", scroll("Table of checkpoints", table),
 		h.If(p.Older != "", h.P(neighbour(p.Older, "next", "older checkpoints"))))

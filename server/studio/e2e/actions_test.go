@@ -144,7 +144,7 @@ func TestTimes_APartIsChosen(t *testing.T) {
 	shows(0.5, 0.5)
 	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('weft-times .scroll').focus()`))
 	b.key("0")
-	b.until(`!document.querySelector('#times').innerText.includes('all times') && !document.querySelector('weft-times').busy`)
+	b.until(`!document.querySelector('#times').textContent.includes('all times') && !document.querySelector('weft-times').busy`)
 	b.do(chromedp.Evaluate[chromedp.Void](`{
 		const svg = document.querySelector('weft-times svg'), box = svg.getBoundingClientRect(), left = svg.dataset.times.split(':')[0] * box.width / svg.viewBox.baseVal.width
 		const at = (type, share) => new PointerEvent(type, {bubbles: true, button: 0, pointerType: 'mouse', clientX: box.x + left + (box.width - left) * share, clientY: box.y + 5})

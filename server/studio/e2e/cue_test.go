@@ -15,7 +15,7 @@ func TestWideRegions_HaveACue(t *testing.T) {
 	thread := s.create(t, `{"question":"why?"}`)
 	b := s.open(t, "/studio/threads/"+thread, size(400, 900))
 	b.sees("Send this report?")
-	b.sees("Attempts that failed")
+	b.until(`document.querySelector('#times').textContent.includes('Attempts that failed')`)
 	for _, name := range []string{"Table of failed attempts", "Chart of the times", "Table of checkpoints", "Chart of the steps"} {
 		region := fmt.Sprintf(`document.querySelector('.scroll[aria-label="%s"]')`, name)
 		if !eval[bool](b, `getComputedStyle(`+region+`).backgroundImage.split('gradient').length === 9 && getComputedStyle(`+region+`).backgroundAttachment.includes('local')`) {

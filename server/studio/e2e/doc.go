@@ -13,6 +13,9 @@
 //		TestInbox_CountsDownAndMarksWhatIsNew
 //	each node that runs lights up
 //		TestThread_EachNodeThatRunsIsLit
+//	a refresh changes what differs, and nothing else
+//		TestRefresh_KeepsWhatIsTheSame, TestRefresh_ShowsEachStepAsItIs,
+//		TestRefresh_ARefusedChangeIsOfItsStep
 //	the server is killed during a run
 //		TestThread_RecoversWhenTheServerIsKilled
 //	states and differences are those of the command line, in subgraphs too

@@ -107,7 +107,7 @@ func TestSteps_ShowTheStatesOfTheCommandLine(t *testing.T) {
 	for at := 2; at <= 8; at += 3 { // before, no node has written anything
 		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{const r = document.querySelector('#at'); r.value = %d; r.dispatchEvent(new Event('input', {bubbles: true})); r.dispatchEvent(new Event('change', {bubbles: true}))}`, at)))
 		b.until(fmt.Sprintf(`document.querySelector('#summary').innerText.includes('checkpoint %d of 8')`, at))
-		b.until(fmt.Sprintf(`document.querySelector('#commits tr[aria-current]').cells[0].innerText === '%d'`, at)) // what is fetched afterwards
+		b.until(fmt.Sprintf(`document.querySelector('#commits tr[aria-current]').cells[0].textContent === '%d'`, at)) // what is fetched afterwards
 		shown := eval[string](b, `fetch(document.querySelector('#fields a[href*="state.json"]').href).then((r) => r.json()).then((v) => JSON.stringify(v))`)
 		var want, got map[string]any
 		if err := json.Unmarshal([]byte(s.weft(t, "state", thread, "--at", fmt.Sprint(at), "--json", "--store", "sqlite:weft.db")), &want); err != nil {

@@ -131,13 +131,13 @@ func TestNewcomer_FindsAndRepairs(t *testing.T) {
 	b.follow(`//*[@id="tasks"]//a[starts-with(normalize-space(.), "step ")]`)
 	b.sees("1 of 2 rounds are done")
 	b.do(chromedp.Navigate(strings.Split(b.location(), "?")[0])) // the whole turn, and not up to a step
-	b.until(`document.querySelector('#times').innerText.includes('the source is busy: 503')`)
-	costs := eval[[]string](b, `[...document.querySelectorAll('#times tbody tr')].map((r) => r.cells[0].innerText + ' ' + r.cells[1].innerText)`)
+	b.until(`document.querySelector('#times').textContent.includes('the source is busy: 503')`)
+	costs := eval[[]string](b, `[...document.querySelectorAll('#times tbody tr')].map((r) => r.cells[0].textContent + ' ' + r.cells[1].textContent)`)
 	if len(costs) != 4 || costs[0] != "search 2" {
 		t.Errorf("the failed attempts are %q, want 4, and a second one as the costliest", costs)
 	}
 	b.follow(`//*[@id="fields"]//tr[th[contains(., "draft")]]//a`)
-	b.until(`document.querySelector('#differences').innerText.includes('write in step')`)
+	b.until(`document.querySelector('#tasks').innerText.includes('In this turn write ran in: step 7')`)
 	b.do(chromedp.Navigate(strings.Split(b.location(), "?")[0] + "?at=3")) // before the value was written
 	b.press("Edit and go on")
 	b.do(chromedp.SetValue(`//select[@name="field"]`, "question"), chromedp.SetValue(`//textarea[@name="value"]`, `"repaired"`))

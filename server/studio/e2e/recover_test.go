@@ -28,7 +28,7 @@ func TestThread_RecoversWhenTheServerIsKilled(t *testing.T) {
 
 	b.press("Approve")
 	b.until(`document.querySelector('#summary .status-idle') && document.querySelector('#node\\:send').classList.contains('state-done')`)
-	rows := eval[[]string](b, `[...document.querySelectorAll('#commits tbody tr td:first-child')].map((td) => td.innerText)`)
+	rows := eval[[]string](b, `[...document.querySelectorAll('#commits tbody tr td:first-child')].map((td) => td.textContent)`)
 	slices.Sort(rows)
 	if len(rows) < 9 || len(slices.Compact(slices.Clone(rows))) != len(rows) {
 		t.Errorf("the thread ends with the checkpoints %q, want each once", rows)

@@ -1,14 +1,10 @@
 // <weft-form data-input>: the form of a value, which has the same value as JSON beside its fields. The
 // server reads either, and answers with the other and with the mistakes. With data-filled the server
 // has filled both, and fields that are changed are marked.
+import { differs } from './refresh.js'
 
 /** Whether an input is a field of the value that is also there as JSON, and not a setting. */
 const isOfValue = (name) => name.includes(':') && !name.startsWith('set:')
-
-/** Whether an input differs from what the server has sent. */
-const differs = (input) => input.options
-  ? input.selectedIndex !== Math.max([...input.options].findIndex((o) => o.defaultSelected), 0)
-  : input.value !== input.defaultValue
 
 class Form extends HTMLElement {
   connectedCallback() {

@@ -1,5 +1,5 @@
 // <weft-inbox>: the keys of the inbox, and a moment in which an answer can be taken back.
-import { refresh } from './refresh.js'
+import { refresh, remove } from './refresh.js'
 
 /** How many characters wait at most: a browser sends no more when a page is left. */
 const most = 50_000
@@ -243,7 +243,7 @@ class Inbox extends HTMLElement {
     const next = all[all.indexOf(w.section) + 1] ?? all[all.indexOf(w.section) - 1]
     if (this.current === w.section) next?.focus()
     this.known.delete(w.section.id)
-    w.section.remove()
+    remove(w.section)
     refresh()
   }
 

@@ -1,5 +1,5 @@
 // What all pages of the studio load.
-import { adopt, visit } from './refresh.js'
+import { visit } from './refresh.js' // the first, before scripts change what the server sent
 import './copy.js'
 import './palette.js'
 import './picture.js'
@@ -13,8 +13,6 @@ if (theme) document.documentElement.dataset.theme = theme
 // The answer to a form with a mistake is at an address that takes only forms.
 const address = document.getElementById('address')?.dataset.address
 if (address) history.replaceState(null, '', address)
-
-adopt()
 
 // What only some pages have.
 const load = () => {

@@ -1,14 +1,12 @@
-// Pages are rendered by the server. A part of a page, an element with data-part, is replaced by
-// the same part of a newer page; what a person does in it meanwhile stays.
+// Pages are rendered by the server. A part of a page, an element with data-part, is changed into the
+// same part of a newer page. What the server sends as before stays: its elements, with what a person
+// does in them.
 
-/** @type {WeakMap<Element, string>} what the server sent for a part */
-const sent = new WeakMap()
+/** The parts as the server sent them last. What a script or a person changed on the page is not in them. */
+const sent = document.implementation.createHTMLDocument()
 
-/** Remembers the parts of the page as they came, and shows times in the zone of the reader. */
-export function adopt(root = document) {
-  for (const part of root.querySelectorAll('[data-part]')) sent.set(part, part.outerHTML)
-  localTimes(root)
-}
+/** What scripts listen in, or append to: it is replaced as a whole. */
+const asOne = 'form,weft-form,weft-slider,#drafts'
 
 const moments = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
 
@@ -22,8 +20,9 @@ function localTimes(root) {
       countDown(time)
       continue
     }
-    time.title = time.dateTime.replace('T', ' ').replace('Z', ' UTC')
-    time.textContent = moments.format(at)
+    const [text, title] = [moments.format(at), time.dateTime.replace('T', ' ').replace('Z', ' UTC')]
+    if (time.title !== title) time.title = title
+    if (time.textContent !== text) time.textContent = text
   }
 }
 
@@ -44,29 +43,130 @@ setInterval(() => {
 }, 1000)
 
 /**
- * Makes the next refresh replace a part, also if the server sends it as before.
- * @param {Element | null} part
+ * Makes the next refresh show an element as the server sends it, also if it sends it as before.
+ * @param {Element | null} element that has an id
  */
-export function stale(part) { if (part) sent.delete(part) }
+export function stale(element) { if (element) sent.getElementById(element.id)?.replaceChildren() }
 
-/** Reports whether a person is writing in a part, or an answer in it is being sent, so that it must not be replaced. */
-function isEdited(part) {
-  if (part.querySelector('[data-held],.question > [role=alert],form > [role=alert]')) return true // a form with a mistake is still to be mended
+/**
+ * Removes an element that the server will not send any more.
+ * @param {Element} element that has an id
+ */
+export function remove(element) {
+  sent.getElementById(element.id)?.remove()
+  element.remove()
+}
+
+/**
+ * Reports whether a person is writing in a part, or an answer in it is being sent, so that it must
+ * stay. A form with a mistake is still to be mended, unless the page shows another step by now.
+ * @param {Element} part
+ * @param {string | null | undefined} at the step that the page shows; nothing if it has none
+ */
+function isEdited(part, at) {
+  if (part.querySelector('[data-held],.question > [role=alert]')) return true
+  for (const alert of part.querySelectorAll('form > [role=alert]')) {
+    const of = alert.parentElement?.querySelector('input[type=hidden][name=at]')?.getAttribute('value')
+    if (!at || !of || at === of) return true
+  }
   for (const field of part.querySelectorAll('input,textarea,select')) {
     if (field.type === 'hidden') continue
     if (field.type === 'range') {
       if (field.matches(':active')) return true
       continue
     }
-    if (field.defaultValue !== undefined && field.value !== field.defaultValue) return true
-    if (field.type === 'checkbox' && field.checked !== field.defaultChecked) return true
+    if (field.type === 'checkbox' ? field.checked !== field.defaultChecked : differs(field)) return true
   }
   return false
 }
 
-/** The details of a part: their texts, and whether they are open. */
-function opened(part) {
-  return [...part.querySelectorAll('details')].map((d) => ({ text: d.querySelector('summary')?.textContent, open: d.open }))
+/** Whether a field differs from what the server has sent. */
+export const differs = (field) => field.options
+  ? field.selectedIndex !== Math.max([...field.options].findIndex((o) => o.defaultSelected), 0)
+  : field.value !== field.defaultValue
+
+/** The details in an element: their texts, and whether they are open. */
+function opened(element) {
+  return [...element.querySelectorAll('details')].map((d) => ({ text: d.querySelector('summary')?.textContent, open: d.open }))
+}
+
+/**
+ * What a node has in common with the same node of another page: its id, or else its name and class.
+ * @param {any} node
+ * @param {boolean} folds whether the summaries of details tell them apart, since their number differs
+ */
+function kindOf(node, folds) {
+  const id = node.getAttribute?.('id')
+  if (id) return '#' + id
+  if (folds && node.nodeName === 'DETAILS') return 'DETAILS ' + node.querySelector('summary')?.textContent
+  return node.nodeName + ' ' + (node.getAttribute?.('class') ?? '')
+}
+
+/**
+ * Changes what is shown of a node into a newer one. The node itself becomes equal to the newer one.
+ * @param {any} was the node as the server sent it last
+ * @param {any} now what the page shows of it
+ * @param {any} next the newer one, of which nothing must be used afterwards
+ */
+function change(was, now, next) {
+  if (was.isEqualNode(next)) return
+  const [before, shown] = [[...was.childNodes], [...now.childNodes]]
+  // A script has added or removed something, so it is not known which node is which.
+  const unlike = before.length !== shown.length || before.some((node, i) => node.nodeName !== shown[i].nodeName)
+  if (unlike || was.nodeName !== next.nodeName || next.matches?.(asOne)) {
+    replace(was, now, next)
+    return
+  }
+  if (!next.attributes) { // a text
+    was.data = now.data = next.data
+    return
+  }
+  for (const { name } of [...was.attributes]) if (!next.hasAttribute(name)) for (const node of [was, now]) node.removeAttribute(name)
+  for (const { name, value } of [...next.attributes]) {
+    if (was.getAttribute(name) !== value) for (const node of [was, now]) node.setAttribute(name, value)
+  }
+  const coming = [...next.childNodes]
+  const [few, many] = [before, coming].map((nodes) => nodes.filter((node) => node.nodeName === 'DETAILS').length)
+  /** @type {Map<string, number[]>} the places of nodes that are not found again yet */
+  const free = new Map()
+  before.forEach((node, i) => {
+    const kind = kindOf(node, few !== many)
+    const places = free.get(kind)
+    if (places) places.push(i)
+    else free.set(kind, [i])
+  })
+  const from = coming.map((node) => free.get(kindOf(node, few !== many))?.shift())
+  for (const i of [...free.values()].flat()) {
+    before[i].remove()
+    shown[i].remove()
+  }
+  let [a, b] = [was.firstChild, now.firstChild]
+  coming.forEach((node, k) => {
+    const i = from[k]
+    if (i === undefined) {
+      now.insertBefore(document.importNode(node, true), b)
+      was.insertBefore(node, a)
+      return
+    }
+    if (before[i] === a) [a, b] = [a.nextSibling, b.nextSibling]
+    else { was.insertBefore(before[i], a); now.insertBefore(shown[i], b) }
+    change(before[i], shown[i], node)
+  })
+}
+
+/** Replaces a node as a whole. Its details stay open. */
+function replace(was, now, next) {
+  const folds = now.querySelectorAll ? opened(now) : []
+  const made = document.importNode(next, true)
+  was.replaceWith(next)
+  now.replaceWith(made)
+  if (made.nodeName === 'DETAILS') made.open = now.open
+  if (!folds.length) return
+  const details = made.querySelectorAll('details')
+  details.forEach((d, i) => {
+    const before = details.length === folds.length ? folds[i] : folds.find((f) => f.text === d.querySelector('summary')?.textContent)
+    if (before) d.open = before.open
+  })
 }
 
 /** Offers a reload if another program has answered than the one that made the page. */
@@ -121,25 +221,18 @@ export async function refresh(url = location.href, first = false) {
   }
   if (mine !== number) return true
   document.title = page.title
+  const at = page.getElementById('at')?.getAttribute('value')
   for (const now of document.querySelectorAll('[data-part]')) {
     const next = page.getElementById(now.id)
-    if (!next || !now.isConnected) continue
-    const text = next.outerHTML
-    if (sent.get(now) === text || isEdited(now)) continue
-    const folds = opened(now)
-    const focus = now.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement).id : ''
-    const [left, top] = [now.querySelector('.scroll')?.scrollLeft ?? 0, now.querySelector('.scroll')?.scrollTop ?? 0]
-    sent.set(next, text)
-    localTimes(next)
-    now.replaceWith(document.adoptNode(next))
-    const details = next.querySelectorAll('details')
-    details.forEach((d, i) => {
-      const before = details.length === folds.length ? folds[i] : folds.find((f) => f.text === d.querySelector('summary')?.textContent)
-      if (before) d.open = before.open
-    })
-    next.querySelector('.scroll')?.scrollTo(left, top)
-    if (focus) document.getElementById(focus)?.focus({ preventScroll: true })
-    next.dispatchEvent(new CustomEvent('weft-part', { bubbles: true }))
+    const was = sent.getElementById(now.id)
+    if (!next || !was || !now.isConnected || was.isEqualNode(next) || isEdited(now, at)) continue
+    const focus = now.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement) : null
+    change(was, now, next)
+    if (focus && focus !== document.activeElement) document.getElementById(focus.id)?.focus({ preventScroll: true })
+    const part = document.getElementById(now.id)
+    if (!part) continue
+    localTimes(part)
+    part.dispatchEvent(new CustomEvent('weft-part', { bubbles: true }))
   }
   return true
 }
@@ -171,3 +264,8 @@ export function coalesced() {
   }
   return run
 }
+
+for (const part of document.querySelectorAll('[data-part]')) {
+  if (!sent.getElementById(part.id)) sent.body.append(sent.importNode(part, true)) // some are within others
+}
+localTimes(document)

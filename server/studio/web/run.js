@@ -88,10 +88,7 @@ class Run extends HTMLElement {
         mark(document.getElementById(id), state)
         if (this.ended.delete(id)) { this.tasks.delete(id); settled = true }
       }
-      if (settled && !this.ended.size) { // what was marked may be of a turn before that of the picture
-        stale(document.getElementById('picture'))
-        this.refresh()
-      }
+      if (settled && !this.ended.size) this.refresh() // what was marked may be of a turn before that of the picture
       clearTimeout(this.again)
       if (next < Infinity) this.again = setTimeout(() => this.paint(), next)
     })
@@ -128,7 +125,7 @@ function corner(shape) {
 }
 
 /**
- * Gives a node of the picture a state.
+ * Gives a node of the picture a state, until the page is refreshed.
  * @param {Element | null} node
  * @param {string} state
  */
@@ -136,7 +133,12 @@ function mark(node, state) {
   if (!node || node.classList.contains('state-' + state)) return
   node.classList.remove(...[...node.classList].filter((c) => c.startsWith('state-')))
   node.classList.add('state-' + state)
-  document.querySelector(`#picture .legend [data-state=${state}]`)?.removeAttribute('hidden')
+  stale(node)
+  const legend = document.getElementById('legend-' + state)
+  if (legend?.hidden) {
+    legend.hidden = false
+    stale(legend)
+  }
   const label = `${node.getAttribute('data-node')}, ${words[state]}`
   node.setAttribute('aria-label', label)
   const title = node.querySelector('title')
