@@ -349,3 +349,12 @@ func TestGraph_NodeLeadsToItsLine(t *testing.T) {
 	b.key("\r")
 	b.until(`location.pathname.endsWith('/editor/hello.yaml') && location.hash === '#L9'`)
 }
+
+// A node is found by its name however deep the text indents it.
+func TestEditor_GoesToANodeOfAnyIndentation(t *testing.T) {
+	t.Parallel()
+	graph, _, _ := strings.Cut(flow, "tests:")
+	s := served(t, map[string]string{"hello.yaml": strings.ReplaceAll(graph, "  ", "    ")})
+	b := s.open(t, "/studio/editor/hello.yaml#node=greet")
+	b.until(`location.hash === '#L9' && document.querySelector('#text').value.slice(document.querySelector('#text').selectionStart).startsWith('greet:')`)
+}

@@ -215,21 +215,26 @@ class Editor extends HTMLElement {
     if (node) this.goTo(node[1])
   }
 
-  /** The lines at which nodes begin, by their names. */
+  /** The lines at which nodes begin, by their names. The first one has the indentation of all. */
   get nodes() {
     const nodes = new Map()
     let inside = false
+    let indent = ''
     this.text.value.split('\n').forEach((line, i) => {
-      if (/^\S/.test(line) && !line.startsWith('#')) inside = /^nodes\s*:/.test(line)
-      const found = inside && /^ {2}(?:"([^"]+)"|'([^']+)'|([^\s#:][^:]*)):/.exec(line)
-      if (found) nodes.set(found[1] ?? found[2] ?? found[3], i + 1)
+      if (/^[^\s#]/.test(line)) {
+        inside = /^nodes\s*:/.test(line)
+        indent = ''
+      }
+      const found = inside && /^( +)(?:"([^"]+)"|'([^']+)'|([^\s#:][^:]*)):/.exec(line)
+      if (!found || found[1] !== (indent ||= found[1])) return
+      nodes.set(found[2] ?? found[3] ?? found[4], i + 1)
     })
     return nodes
   }
 
   goTo(node) {
     const line = this.nodes.get(node) ?? this.nodes.get(node.replace(/\.(each|run|next)$/, ''))
-    if (line) this.go(line, 3)
+    if (line) this.go(line, 1 + this.text.value.split('\n')[line - 1].search(/\S/))
   }
 
   /** Marks the node in whose lines the cursor is. */
