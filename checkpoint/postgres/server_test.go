@@ -52,8 +52,8 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, errors.Join(err, cluster.remove()))
 		return 1
 	}
-	racescale.Tries(racescale.Soak(25, 100), racescale.Soak(8, 100)) // each is dozens of transactions
-	racescale.Parallel(8)                                            // the tests of a silent server wait
+	racescale.ShortTries(racescale.Soak(25, 100), racescale.Soak(8, 100)) // each is dozens of transactions
+	racescale.Parallel(8)                                                 // the tests of a silent server wait
 	code := m.Run()
 	beside.Close()
 	if err := cluster.remove(); err != nil {

@@ -36,7 +36,7 @@ var shared struct {
 func TestMain(m *testing.M) {
 	checkpointtest.Worker(openAddress)
 	servicetest.Worker(openDocuments)
-	racescale.Tries(100, 20)
+	racescale.ShortTries(100, 20)
 	racescale.Parallel(8)       // the tests of a silent server wait
 	goredis.SetLogger(silent{}) // the tests break connections by the hundred
 	goleak.VerifyTestMain(tests{m})

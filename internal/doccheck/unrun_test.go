@@ -68,12 +68,14 @@ func TestUnrun_FindsTestsThatDoNothing(t *testing.T) {
 	}
 }
 
-// .ci/run runs every package with the race detector, and those that use racescale without it too.
+// .ci/run runs every package with the race detector, and without it too the tests that internal/scaled
+// finds, which try less there.
 // Those that read the sources, or run programs that they build, run only without it.
 func TestCI_RunsEveryPackage(t *testing.T) {
 	want := map[string][]string{
 		".ci/run": {"\n\tplain='./internal/cli/verbs ./internal/doccheck ./internal/importpolicy ./internal/mutation ./internal/readorder'\n",
-			"\n\t.ci/race -p 4 $(comm -23 <(go list ./... | sort) <(go list $plain | sort))\n", "\n\t.ci/race -C otel ./...\n", "' ./... | grep -F /internal/racescale | cut -d ' ' -f 1 | sort -u)\n", "\n\t.ci/test $plain $whole\n"},
+			"\n\t.ci/race -p 4 $(comm -23 <(go list ./... | sort) <(go list $plain | sort))\n", "\n\t.ci/race -C otel ./...\n", "\n\t{ read -r whole; read -r some; read -r names; } < <(go run ./internal/scaled)\n",
+			"\n\t.ci/test -vet=off -p 4 $plain $whole\n", "\n\t.ci/test -vet=off -p 4 -run \"$names\" $some\n"},
 		".ci/test": {"\nexec go test -timeout 30m \"$@\"\n"},
 		".ci/race": {"\ngo test -C \"$folder\" \"${race[@]}\" -timeout 30m \"${@:-./...}\"\n"},
 	}

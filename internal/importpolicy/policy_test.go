@@ -31,6 +31,7 @@ var policies = []policy{
 	{name: "internal/mutation"},  // for tests alone
 	{name: "internal/racescale"}, // for tests alone
 	{name: "internal/readorder"}, // for tests alone
+	{name: "internal/scaled"},    // for .ci/run alone
 	{name: "internal/suggest"},
 	{name: "internal/rootfs"},
 	{name: "internal/subprocess", modules: []string{"golang.org/x/sys"}},
@@ -63,7 +64,7 @@ var policies = []policy{
 	{name: "checkpoint/memory", imports: []string{"internal/brief", "internal/values"}},
 	{name: "checkpoint/document", imports: []string{"internal/values"}, modules: []string{"github.com/tidwall/gjson"}},
 	{name: "internal/sqlscan", imports: []string{"checkpoint/document"}},
-	{name: "checkpoint/memory/memorytest", imports: []string{"internal/racescale", "internal/testreport", "checkpoint/memory"}},
+	{name: "checkpoint/memory/memorytest", imports: []string{"internal/testreport", "checkpoint/memory"}},
 	{name: "checkpoint/document/documenttest", imports: []string{"internal/testreport", "checkpoint/document"}},
 	{name: "checkpoint/topic", imports: []string{"internal/validtext", "checkpoint"}},
 	{name: "checkpoint/topic/topictest", imports: []string{"checkpoint/topic"}},

@@ -21,7 +21,20 @@ func Of(whole, few int) int {
 // detector. TestMain calls it before m.Run, so that -rapid.checks on the command line overrides it.
 func Tries(whole, few int) {
 	flag.Parse()
-	n := Of(whole, few)
+	tries(Of(whole, few))
+}
+
+// ShortTries is Tries for tests that mostly wait for a server: the race detector alone does not
+// make the cases fewer.
+func ShortTries(whole, few int) {
+	flag.Parse()
+	if testing.Short() {
+		whole = few
+	}
+	tries(whole)
+}
+
+func tries(n int) {
 	if testing.Short() {
 		n *= 5 // rapid divides it by 5
 	}

@@ -12,12 +12,9 @@ import (
 
 // PassBlobIn runs this test binary as another process, which gets args in a variable, and must call
 // PassBlob with size bytes and then PrintPeak. The greatest memory of that process, with all of its
-// code, must be less than most bytes, or twice that under the race detector.
+// code, must be less than most bytes.
 func PassBlobIn(t testing.TB, variable, args string, size int, most int64) {
 	t.Helper()
-	if racescale.Raced { // the detector takes memory of its own
-		most *= 2
-	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(racescale.Environ(), fmt.Sprintf("%s=%s %d", variable, args, size))
 	out, err := cmd.CombinedOutput()

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint/memory"
-	"github.com/weftrun/weft/internal/racescale"
 	"github.com/weftrun/weft/internal/testreport"
 )
 
@@ -334,7 +333,11 @@ func likeComparingAll(p *indexProbe) {
 			p.Done("a batch is made", err)
 		}
 	}
-	for range racescale.Of(20, 5) {
+	searches := 20
+	if testing.Short() {
+		searches = 5
+	}
+	for range searches {
 		q := memory.Query{Near: word(), Limit: 1 + rnd.IntN(40)}
 		if rnd.IntN(2) == 0 {
 			q.Where = memory.Filter{{Path: "n", Op: memory.Eq, Value: rnd.IntN(3)}}
