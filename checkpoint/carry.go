@@ -22,7 +22,8 @@ import (
 // ErrThreadExists. When Copy fails it removes what it has written. It writes the root last, so a
 // listing of threads never has an incomplete copy.
 //
-// Blobs are copied to those of the other store, under their keys.
+// Blobs are copied to those of the other store, under their keys. Timers of the thread are not
+// copied: see wake.Timers.Restore.
 func Copy(ctx context.Context, from Store, thread string, to Store, newThread string) error {
 	m := mover{to: to, thread: newThread, open: func(ctx context.Context, hash string) (io.ReadCloser, error) {
 		b := BlobsIn(from)

@@ -155,7 +155,7 @@ func (h host) Ended(ctx context.Context, r queue.Run, o work.Outcome) error {
 		if err != nil {
 			return err
 		}
-		t.Status, t.Interrupts, t.Error, t.Ended = wire.ThreadIdle, nil, nil, r.ID
+		t.Status, t.Interrupts, t.Error, t.Ended, t.Copied = wire.ThreadIdle, nil, nil, r.ID, nil
 		switch {
 		case fired:
 		case o.Status == queue.Failed || o.Status == queue.TimedOut:

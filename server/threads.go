@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/eventlog"
 	"github.com/weftrun/weft/server/wire"
 )
@@ -19,6 +20,9 @@ type thread struct {
 	TTL *ttl `json:"ttl,omitempty"`
 	// Ended is the id of the run that ended last.
 	Ended string `json:"ended,omitempty"`
+	// Copied has the settings with which a copy goes on when its time has come, and who copied it;
+	// nil once a run of its own has ended.
+	Copied *runSpec `json:"copied,omitempty"`
 }
 
 var threadFields = []string{
@@ -87,9 +91,9 @@ func createThread(c *call) error {
 		return err
 	}
 	now := wire.At(c.server.now())
-	t := thread{wire.Thread{
+	t := thread{Thread: wire.Thread{
 		ThreadID: id, CreatedAt: now, UpdatedAt: now, StateUpdatedAt: now, Metadata: metadata, Status: wire.ThreadIdle,
-	}, lives, ""}
+	}, TTL: lives}
 	created, err := c.server.threads.create(c.Context(), id, t, now.Time)
 	switch {
 	case err != nil:
@@ -368,12 +372,19 @@ func copyThread(c *call) error {
 	}
 	now := wire.At(c.server.now())
 	t := from
-	t.ThreadID, t.Metadata, t.CreatedAt, t.UpdatedAt = newID(), metadata, now, now
+	t.ThreadID, t.Metadata, t.CreatedAt, t.UpdatedAt, t.Ended = newID(), metadata, now, now, ""
+	if t.Copied, err = c.server.copiedSettings(c.Context(), from, t.ThreadID, c.who); err != nil {
+		return err
+	}
 	store := c.server.config.Store
 	if err := checkpoint.Copy(c.Context(), store, from.ThreadID, store, t.ThreadID); err != nil {
 		return err
 	}
 	if _, err := c.server.threads.create(c.Context(), t.ThreadID, t, now.Time); err != nil {
+		return err
+	}
+	// A thread without a run has no commit.
+	if err := c.server.timers.Restore(c.Context(), store, t.ThreadID); err != nil && !errors.Is(err, graph.ErrUnknownThread) {
 		return err
 	}
 	return c.answer(t.Thread)

@@ -55,7 +55,7 @@ func TestSweep_ExpiresThreads(t *testing.T) {
 	}
 	add := func(id string, lives *ttl, status wire.ThreadStatus) {
 		now := wire.At(c.at)
-		record := thread{wire.Thread{ThreadID: id, CreatedAt: now, UpdatedAt: now, Status: status}, lives, ""}
+		record := thread{wire.Thread{ThreadID: id, CreatedAt: now, UpdatedAt: now, Status: status}, lives, "", nil}
 		if _, err := s.threads.create(t.Context(), id, record, c.at); err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func TestWork_SweepsUntilItsContextEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		record := thread{wire.Thread{ThreadID: "t", UpdatedAt: wire.At(time.Now())}, &ttl{Minutes: 10, Strategy: ttlDelete}, ""}
+		record := thread{wire.Thread{ThreadID: "t", UpdatedAt: wire.At(time.Now())}, &ttl{Minutes: 10, Strategy: ttlDelete}, "", nil}
 		if _, err := s.threads.create(t.Context(), "t", record, time.Now()); err != nil {
 			t.Fatal(err)
 		}

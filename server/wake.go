@@ -68,24 +68,23 @@ func (s *Server) wake(ctx context.Context, t graph.Timer) error {
 	if len(unfinished) > 0 { // it goes on with the thread, or is that of an earlier call
 		return &checkpoint.BusyError{Thread: t.Thread, Owner: "run " + unfinished[0]}
 	}
-	last, err := s.lastRun(ctx, t.Thread)
-	if errors.Is(err, queue.ErrNotFound) {
+	record, _, err := s.threads.get(ctx, t.Thread)
+	if err != nil {
+		return err
+	}
+	next, err := s.settingsOf(ctx, record.record)
+	if err != nil {
+		return err
+	}
+	if next == nil {
 		shown, err := s.toWake(ctx, t.Graph, t.Thread)
 		if err != nil {
 			return err
 		}
 		return wake.Graphs(shown.root.Untyped)(ctx, t)
 	}
-	if err != nil {
-		return err
-	}
-	spec, err := specOf(last)
-	if err != nil {
-		return err
-	}
-	next := runSpec{Graph: spec.Graph, Assistant: spec.Assistant, Metadata: spec.Metadata, Kwargs: spec.Kwargs, Multitask: spec.Multitask, Who: spec.Who, Before: spec.Before, After: spec.After}
-	run := queue.Run{ID: newID(), Thread: t.Thread, Owner: last.Owner}
-	next.Kwargs.Input, next.Kwargs.Command, next.Kwargs.Config = nil, nil, mergeConfig(spec.Kwargs.Config, nil)
+	run := queue.Run{ID: newID(), Thread: t.Thread, Owner: next.Who.Name}
+	next.Kwargs.Config = mergeConfig(next.Kwargs.Config, nil)
 	if next.Kwargs.Config.Configurable["run_id"], err = json.Marshal(run.ID); err != nil {
 		return err
 	}
@@ -99,7 +98,7 @@ func (s *Server) wake(ctx context.Context, t graph.Timer) error {
 	if err != nil {
 		return err
 	}
-	return s.marked(ctx, done.Run, &next)
+	return s.marked(ctx, done.Run, next)
 }
 
 // startScheduled begins a run of a [wake.Schedule] in this process.
@@ -121,14 +120,35 @@ func (s *Server) toWake(ctx context.Context, graphID, thread string) (shownThrea
 	return shown, err
 }
 
-// lastRun returns the run of the thread that ended last, or a queue.ErrNotFound.
-func (s *Server) lastRun(ctx context.Context, thread string) (queue.Run, error) {
-	t, found, err := s.threads.get(ctx, thread)
+// settingsOf returns what a run that goes on with a thread has of the last one; nil if no run of a
+// server has ended there.
+func (s *Server) settingsOf(ctx context.Context, t thread) (*runSpec, error) {
+	if t.Ended == "" {
+		return t.Copied, nil
+	}
+	last, err := s.queue.Get(ctx, t.ThreadID, t.Ended)
+	if errors.Is(err, queue.ErrNotFound) {
+		return nil, nil
+	}
 	if err != nil {
-		return queue.Run{}, err
+		return nil, err
 	}
-	if !found || t.record.Ended == "" {
-		return queue.Run{}, queue.ErrNotFound
+	spec, err := specOf(last)
+	if err != nil {
+		return nil, err
 	}
-	return s.queue.Get(ctx, thread, t.record.Ended)
+	spec.Kwargs.Input, spec.Kwargs.Command = nil, nil
+	return &runSpec{Graph: spec.Graph, Assistant: spec.Assistant, Metadata: spec.Metadata, Kwargs: spec.Kwargs, Multitask: spec.Multitask, Who: spec.Who, Before: spec.Before, After: spec.After}, nil
+}
+
+// copiedSettings returns what a run that goes on with a copy of a thread has; nil if no run of a
+// server has ended on the thread. It reports to no webhook.
+func (s *Server) copiedSettings(ctx context.Context, from thread, id string, who Identity) (*runSpec, error) {
+	spec, err := s.settingsOf(ctx, from)
+	if spec == nil || err != nil {
+		return nil, err
+	}
+	spec.Who, spec.Kwargs.Webhook, spec.Kwargs.Config = who, "", mergeConfig(spec.Kwargs.Config, nil)
+	spec.Kwargs.Config.Configurable["thread_id"], err = json.Marshal(id)
+	return spec, err
 }

@@ -58,6 +58,40 @@ func TestWork_WakesThreads(t *testing.T) {
 	}, withSleeper(t))
 }
 
+// A copy has the settings of the last run of the thread, and a copy of that too.
+func TestWork_WakesCopies(t *testing.T) {
+	inChains(t, func(t *testing.T, c *client, _ chan struct{}) {
+		c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"sleeps","input":{},"metadata":{"from":"test"},"config":{"configurable":{"name":5}},"webhook":"/none"}`, status: 200, want: "__interrupt__.#=1"})
+		time.Sleep(30 * time.Minute)
+		c.do(step{request: "POST /threads/{t}/copy", status: 200, want: "status=interrupted", save: "copy=thread_id"})
+		c.do(step{request: "POST /threads/{copy}/copy", status: 200, want: "status=interrupted", save: "again=thread_id"})
+		time.Sleep(29 * time.Minute)
+		c.do(step{request: "GET /threads/{copy}", status: 200, want: "status=interrupted"})
+		time.Sleep(time.Minute + 3*time.Second)
+		for _, thread := range []string{"copy", "again"} {
+			c.do(step{request: "GET /threads/{" + thread + "}", status: 200, want: "status=idle\nvalues.log=[\"woke 5\"]"})
+			c.do(step{request: "GET /threads/{" + thread + "}/runs", status: 200, want: "#=1\n0.status=success\n0.kwargs.input=null\n0.metadata.from=test\n0.kwargs.webhook=\n0.kwargs.config.configurable.thread_id={" + thread + "}"})
+		}
+	}, withSleeper(t), withHook)
+}
+
+// withHook adds a path to which webhooks may go to a server.
+func withHook(c *server.Config) {
+	c.Routes = http.NewServeMux()
+	c.Routes.HandleFunc("POST /none", func(http.ResponseWriter, *http.Request) {})
+}
+
+func TestWork_TriesFailedRunsOfCopiesAgain(t *testing.T) {
+	inChains(t, func(t *testing.T, c *client, _ chan struct{}) {
+		c.do(step{request: "POST /threads/{t}/runs/wait", body: `{"assistant_id":"flaky","input":{}}`, status: 200, want: "__error__.message=no network"})
+		c.do(step{request: "POST /threads/{t}/copy", status: 200, save: "copy=thread_id"})
+		c.do(step{request: "DELETE /threads/{t}", status: 204})
+		time.Sleep(3*time.Hour + 5*time.Second)
+		c.do(step{request: "GET /threads/{copy}", status: 200, want: "status=idle\nvalues.log=[\"worked\"]"})
+		c.do(step{request: "GET /threads/{copy}/runs", status: 200, want: "#=2\n#.status=[\"success\",\"error\"]"})
+	}, withFlaky(t))
+}
+
 func TestWork_WakesThreadsThatNoRunHasMade(t *testing.T) {
 	var sleeper graph.Untyped
 	inChains(t, func(t *testing.T, c *client, _ chan struct{}) {

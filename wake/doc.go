@@ -15,6 +15,8 @@
 // however many there are. One write moves a schedule that is due to its next time and makes the
 // entry of a thread, whose run is then begun.
 //
+// A copy of a thread has no timer until [Timers.Restore] sets it.
+//
 // # What it guarantees
 //
 //  1. A timer that a graph has set survives every process. Where a process dies while it resumes a

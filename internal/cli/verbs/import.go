@@ -15,6 +15,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/cli/reports"
+	"github.com/weftrun/weft/wake"
 )
 
 func (a *app) importVerb() *cobra.Command {
@@ -23,7 +24,8 @@ func (a *app) importVerb() *cobra.Command {
 		Use:   "import FILE",
 		Short: "Store a thread that export wrote",
 		Long: `Import reads a FILE that export wrote, or stdin if it is -, and stores it as a new
-thread. If the file is damaged, or the thread is there already, nothing is stored.`,
+thread. If the file is damaged, or the thread is there already, nothing is stored. What the
+thread waits for, such as a question that expires, is then due as it was.`,
 		Args: a.arguments("FILE", 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.importFile(cmd.Context(), args[0], thread, cmd.Flags().Changed("thread"))
@@ -57,6 +59,12 @@ func (a *app) importFile(ctx context.Context, file, thread string, named bool) e
 func (s *session) importFrom(ctx context.Context, file string, in io.Reader) error {
 	if err := checkpoint.Import(ctx, s.store, s.thread, in); err != nil {
 		return damagedExport(file, err)
+	}
+	if timers, err := wake.Open(s.store); err == nil { // else no graph of the store has any
+		if err := timers.Restore(ctx, s.store, s.thread); err != nil {
+			err = fmt.Errorf("the thread is stored, but not when it is due: %w", err)
+			return &reports.Failure{Code: reports.ExitFailed, Err: err, Next: "delete the thread and import it again"}
+		}
 	}
 	p, err := graph.Inspect(ctx, s.store, checkpoint.Key{Thread: s.thread})
 	if err != nil {
