@@ -47,9 +47,21 @@ func (h host) Job(ctx context.Context, r queue.Run) (work.Job, error) {
 		}
 	case !errors.Is(err, graph.ErrUnknownThread):
 		return j, err
+	case s.Input == nil && s.Edit == nil:
+		return j, emptyInputError{}
 	}
 	return j, nil
 }
+
+// emptyInputError is the failure of a run without an input on a thread without a checkpoint.
+type emptyInputError struct{}
+
+func (emptyInputError) Error() string {
+	return "the run has no input, and its thread has no checkpoint to go on from"
+}
+
+// ErrorName is the name that the LangGraph server gives it.
+func (emptyInputError) ErrorName() string { return "EmptyInputError" }
 
 // claim claims the firing of a cron's run. A store that is away for a moment does not lose the run.
 func (h host) claim(ctx context.Context, run, mark string) (err error) {

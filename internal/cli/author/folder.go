@@ -180,6 +180,9 @@ func (f *Folder) Write(file studio.File) (tag string, err error) {
 	if info, err := root.Stat(file.Path); err == nil {
 		mode = info.Mode().Perm()
 	}
+	if err := root.MkdirAll(path.Dir(file.Path), 0o755); err != nil {
+		return "", fmt.Errorf("author: write %q: %w", file.Path, err)
+	}
 	beside := path.Join(path.Dir(file.Path), "."+path.Base(file.Path)+".saving")
 	if err := write(root, beside, file.Text, mode); err != nil {
 		return "", errors.Join(fmt.Errorf("author: write %q: %w", file.Path, err), ignoreMissing(root.Remove(beside)))

@@ -72,6 +72,9 @@ func TestFolder_ReadsAndWritesWorkflows(t *testing.T) {
 	if _, err := f.Write(old); !errors.As(err, &conflict) || conflict.Now.Text != file.Text {
 		t.Errorf("an old tag is %v, want a conflict", err)
 	}
+	if _, err := f.Write(studio.File{Path: "some/where/new.yaml", Text: good}); err != nil {
+		t.Errorf("a file in a new folder is refused: %v", err)
+	}
 	if _, err := f.Write(studio.File{Path: "new.yaml", Text: good}); err != nil {
 		t.Error(err)
 	}

@@ -177,7 +177,7 @@ func (a *app) printBlob(ctx context.Context, blobs *blob.Store, thread, prefix, 
 		return reports.Usage("choose another --output", "the file %s exists", path)
 	}
 	if err != nil {
-		return err
+		return reports.Usage("choose another --output", "the file %s cannot be made: %w", path, err)
 	}
 	_, err = io.Copy(file, content)
 	if err = cmp.Or(err, file.Sync(), file.Close()); err != nil {

@@ -29,6 +29,9 @@ threads. The exit code is 1 if the FILE cannot go on with one of them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if against != "" {
 				a.Store = against
+				if path, missing := a.missingFile(); missing {
+					return reports.Usage("check the path", "there is no file %s", path)
+				}
 			}
 			f.where = append([]string{}, f.where...)
 			if err := f.check(cmd); err != nil {

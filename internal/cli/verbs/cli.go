@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -192,6 +193,9 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.started = true
+			if a.JSON { // warnings of stores
+				slog.SetDefault(slog.New(slog.NewJSONHandler(a.Stderr, nil)))
+			}
 			a.Grants = a.grants.flags()
 			ctx, err := a.identified(cmd)
 			cmd.SetContext(ctx)

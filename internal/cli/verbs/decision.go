@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -55,6 +56,8 @@ func (v decision) check(cmd *cobra.Command) error {
 		}
 	case v.word != "edit" && cmd.Flags().Changed("args"):
 		return reports.Usage("edit takes --args", "%s does not take --args", v.word)
+	case !utf8.ValidString(v.message):
+		return notText("--message")
 	case v.word == "respond" && v.message == "":
 		return reports.Usage("give the answer with --message TEXT", "respond needs --message")
 	case v.word != "reject" && v.word != "respond" && cmd.Flags().Changed("message"):

@@ -43,6 +43,9 @@ func (a *app) importFile(ctx context.Context, file, thread string, named bool) e
 			return reports.CannotRead(file, err)
 		}
 		defer f.Close()
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			return reports.Usage("name a file that export wrote", "%s is a folder", file)
+		}
 		from = f
 	}
 	in := bufio.NewReaderSize(from, longestHead)

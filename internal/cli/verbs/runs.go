@@ -76,6 +76,9 @@ func (a *app) runsLsVerb(f *runsFlags) *cobra.Command {
 			if f.limit < 0 {
 				return reports.Usage("give a number from 0 on", "the limit must not be negative (got %d)", f.limit)
 			}
+			if cmd.Flags().Changed("status") && !slices.Contains(runStatuses, f.status) {
+				return reports.Usage(didYouMean(f.status, runStatuses, "use one of "), "there is no status %q", f.status)
+			}
 			return a.withRuns(cmd.Context(), f, func(runs servedRuns) error { return a.listRuns(cmd.Context(), runs, f) })
 		},
 	}
@@ -148,6 +151,11 @@ and the same command does the rest.`,
 	cmd.Flags().BoolVar(&f.rollback, "rollback", false, "remove the run and what it has committed")
 	f.bulk.flags(cmd)
 	return cmd
+}
+
+// runStatuses are the values of --status.
+var runStatuses = []string{
+	string(queue.Pending), string(queue.Running), string(queue.Success), string(queue.Failed), string(queue.TimedOut), string(queue.Interrupted),
 }
 
 // runKeys are the keys of --where for runs.

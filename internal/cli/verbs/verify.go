@@ -46,7 +46,7 @@ checkpoint must still be in the history.
 			if err := f.bulk.check(cmd, "has"); err != nil {
 				return err
 			}
-			if f.has != "" && !wholeHash.MatchString(f.has) {
+			if cmd.Flags().Changed("has") && !wholeHash.MatchString(f.has) {
 				return reports.Usage("give the hash that verify prints", "a hash must have 64 hex digits (got %.80q)", f.has)
 			}
 			trusted, err := readPublicKeys(f.trust)
