@@ -37,9 +37,9 @@ type HoldOptions struct {
 	// same lease again. Such a lease belongs to no process: other processes can hold it by its
 	// Fence, and it is not taken over when the process that acquired it has ended.
 	ID string
-	// Fence, if it is not "", names a lease that was acquired before, with an ID. Hold renews
-	// it, or returns an ErrFenced if the thread was taken over or the lease released. Policy,
-	// Owner and ID are ignored then.
+	// Fence, if it is not "", names a lease that was acquired before: with an ID, if the process
+	// that acquired it may end first. Hold renews it, or returns an ErrFenced if the thread was
+	// taken over or the lease released. Policy, Owner and ID are ignored then.
 	Fence string
 	// Renewed is true if another Held of this process renews the lease of Fence, which must be set.
 	// Hold then calls no store. The context passed to it must end when the other one loses the

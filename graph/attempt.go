@@ -364,7 +364,7 @@ func (t *task) around() *task {
 
 // mayBeHandled reports whether the handler of t may run after the failure of t.
 func (t *task) mayBeHandled() bool {
-	return t.failure == nil && !isStoreFailure(t.err) && !errors.Is(t.err, ErrNoParent)
+	return t.failure == nil && !IsStoreFailure(t.err) && !errors.Is(t.err, ErrNoParent)
 }
 
 // toHandler stores the failure of t, and makes t ready to run its handler.

@@ -80,7 +80,7 @@ func (c taskCall) runTask() error {
 	}
 	c.execute()
 	t := c.tasks[0]
-	if t.err != nil && (t.consequence || guard(false, func() bool { return isStoreFailure(t.err) })) {
+	if t.err != nil && (t.consequence || guard(false, func() bool { return IsStoreFailure(t.err) })) {
 		err := t.err // this was not the task's end
 		t.err, t.open = nil, nil
 		return c.stale(err)

@@ -180,8 +180,9 @@ func recovered(err *error) {
 	}
 }
 
-// isStoreFailure reports whether err is that of a write to the store: no handler runs after it.
-func isStoreFailure(err error) bool {
+// IsStoreFailure reports whether a run ended with err because a write to its store failed. No node
+// is to blame for that, although a NodeError in err may have the node that was cancelled for it.
+func IsStoreFailure(err error) bool {
 	var w journal.WriteError
 	return errors.As(err, &w)
 }

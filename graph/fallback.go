@@ -70,7 +70,7 @@ func fallBack(ctx context.Context, calls []call, s, payload any) (Command, error
 	for i := len(errs); ; i++ {
 		own.setPart(i)
 		cmd, err := protect(ctx, calls[i], s, payload)
-		if err == nil || ctx.Err() != nil || errors.Is(err, ErrInterrupted) && t.asks() || isStoreFailure(err) || parentCommandIn(err) != nil {
+		if err == nil || ctx.Err() != nil || errors.Is(err, ErrInterrupted) && t.asks() || IsStoreFailure(err) || parentCommandIn(err) != nil {
 			return cmd, err
 		}
 		err = own.awaitWorks(err)

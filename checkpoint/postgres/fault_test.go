@@ -106,11 +106,11 @@ func TestErrors_OfTheServerAreTyped(t *testing.T) {
 func TestErrors_OfALateServerAreKnown(t *testing.T) {
 	t.Parallel()
 	schema := freshSchema()
-	s := open(t, cluster.dsn("pool_max_conns=8"), postgres.Config{Schema: schema, RetryFor: 8 * time.Second})
+	s := open(t, cluster.dsn("pool_max_conns=8"), postgres.Config{Schema: schema, RetryFor: 12 * time.Second})
 	if err := s.Commit(t.Context(), link(checkpoint.Key{Thread: "thread"}, 1)); err != nil {
 		t.Fatal(err)
 	}
-	raiseAfter(t, schema, "40001", 1<<30, 300*time.Millisecond)
+	raiseAfter(t, schema, "40001", 1<<30, 700*time.Millisecond)
 	var wg sync.WaitGroup
 	for i := range 6 {
 		wg.Go(func() {

@@ -110,7 +110,7 @@ func (l Log) publish(ctx context.Context, thread string, b stored) error {
 
 // Follow yields the batches after a position as they are published, until ctx ends. More batches
 // follow a *topic.MissedError and an ErrBatch; any other error is the last result. A batch that the
-// bus has twice is empty the second time.
+// bus has twice is empty the second time, unless the position is between the two.
 func (l Log) Follow(ctx context.Context, thread string, after uint64) iter.Seq2[Batch, error] {
 	events := l.Bus.Follow(ctx, Topic(thread), after)
 	return func(yield func(Batch, error) bool) {
@@ -175,12 +175,12 @@ func (b *stored) add(i int, e encoded) {
 	}
 }
 
-// repeats finds batches that a bus has twice. A writer publishes its next batch when it knows that
-// the bus has the one before, so only the newest of each writer can come again.
+// repeats finds batches that a bus has twice, among the last 64 of each of the last writers.
 type repeats struct {
-	newest [8]struct {
-		writer string
-		n      uint64
+	writers [8]struct {
+		name   string
+		newest uint64
+		seen   uint64 // bit i is set if the bus has newest - i
 	}
 	next int // to overwrite, when a new writer begins
 }
@@ -190,16 +190,23 @@ func (r *repeats) has(writer string, n uint64) bool {
 	if writer == "" {
 		return false
 	}
-	for i := range r.newest {
-		if w := &r.newest[i]; w.writer == writer {
-			again := w.n == n
-			w.n = n
-			return again
-		}
+	i := 0
+	for i < len(r.writers) && r.writers[i].name != writer {
+		i++
 	}
-	r.newest[r.next].writer, r.newest[r.next].n = writer, n
-	r.next = (r.next + 1) % len(r.newest)
-	return false
+	if i == len(r.writers) {
+		i, r.next = r.next, (r.next+1)%len(r.writers)
+		r.writers[i].name, r.writers[i].newest, r.writers[i].seen = writer, n, 0
+	}
+	w := &r.writers[i]
+	if n > w.newest {
+		w.seen <<= min(n-w.newest, 64)
+		w.newest = n
+	}
+	bit := uint64(1) << (w.newest - n) // 0 for an older one
+	again := w.seen&bit != 0
+	w.seen |= bit
+	return again
 }
 
 // batch returns the batch without its position.

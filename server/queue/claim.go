@@ -18,6 +18,7 @@ type Claim struct {
 	Action Action // the run was cancelled before it was claimed: it must not run
 	Again  bool   // the run was claimed before, and may have commits
 	Last   bool   // the run is not begun again unless this attempt commits something
+	Head   uint64 // the newest checkpoint of the thread before this attempt; 0 for the first attempt
 	queue  *Queue
 	held   *checkpoint.Held
 	taken  *thread // as the claim stored it
@@ -25,16 +26,14 @@ type Claim struct {
 
 // Claim claims at most n runs: the next of each thread, of those whose turn is longest ago. A run
 // that the process of another claim left behind is claimed again, once its lease has run out. One
-// that has used up its attempts ends. The first calls also claim the runs of processes of this
+// that has used up its attempts ends. The first calls also look for runs of processes of this
 // machine that are known to be dead, such as the one before this: they need not wait for the lease.
+//
+// A thread that cannot be read does not keep others waiting: Claim returns its error beside claims.
 func (q *Queue) Claim(ctx context.Context, n int) (claims []*Claim, err error) {
+	var failed []error
 	page := n + 16
-	until := q.config.Now().Add(1)
-	early := !q.begun.Load()
-	if early {
-		until = until.Add(q.config.Lease)
-	}
-	due := document.Query{Place: looks, Until: document.AtTime(until), Limit: &page}
+	due := document.Query{Place: looks, Until: document.AtTime(q.config.Now().Add(1)), Limit: &page}
 	for len(claims) < n {
 		docs, err := q.config.Documents.Query(ctx, due)
 		if err != nil {
@@ -42,24 +41,63 @@ func (q *Queue) Claim(ctx context.Context, n int) (claims []*Claim, err error) {
 		}
 		for _, d := range docs {
 			if len(claims) == n {
-				return claims, nil
+				break
 			}
-			c, err := q.claim(ctx, d)
-			if err != nil {
+			switch c, err := q.claim(ctx, d); {
+			case err != nil && isAway(ctx, err):
 				return claims, err
-			}
-			if c != nil {
+			case err != nil:
+				failed = append(failed, err)
+			case c != nil:
 				claims = append(claims, c)
 			}
 		}
 		if len(docs) < page {
-			if early {
-				q.begun.Store(true)
-			}
 			break
 		}
 		due.After = new(docs[len(docs)-1].Position())
 	}
+	more, err := q.claimDead(ctx, n-len(claims))
+	return append(claims, more...), errors.Join(append(failed, err)...)
+}
+
+// isAway reports whether an error is about the store, and not about one thread.
+func isAway(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, checkpoint.ErrUnavailable) || errors.Is(err, checkpoint.ErrUnknownOutcome) ||
+		errors.Is(err, checkpoint.ErrBusy) || errors.Is(err, checkpoint.ErrClosed)
+}
+
+// claimDead claims at most n runs of dead processes of this machine before their leases end. Each
+// call goes on where the one before has stopped, until all runs have been looked at that were
+// claimed when the first call began.
+func (q *Queue) claimDead(ctx context.Context, n int) (claims []*Claim, err error) {
+	q.search.Lock()
+	defer q.search.Unlock()
+	if q.search.done || n <= 0 {
+		return nil, nil
+	}
+	if q.search.until == "" {
+		q.search.until = document.AtTime(q.config.Now().Add(q.config.Lease))
+	}
+	page := n + 16
+	docs, err := q.config.Documents.Query(ctx, document.Query{Place: looks, After: q.search.after, Until: q.search.until, Limit: &page})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range docs {
+		if len(claims) == n {
+			return claims, nil
+		}
+		c, err := q.claim(ctx, d)
+		if err != nil && isAway(ctx, err) {
+			return claims, err
+		}
+		if c != nil {
+			claims = append(claims, c)
+		}
+		q.search.after = new(d.Position())
+	}
+	q.search.done = len(docs) < page
 	return claims, nil
 }
 
@@ -135,7 +173,7 @@ func (c *Claim) take(ctx context.Context, threadID string, looked *document.Doc)
 			return context.Cause(c.held.Context())
 		}
 		c.taken, t.looked = t, looked
-		c.Run, c.Action, c.Again, c.Last = Run{}, "", false, false
+		c.Run, c.Action, c.Again, c.Last, c.Head = Run{}, "", false, false, 0
 		i := t.line.next(t.now)
 		if i < 0 {
 			t.look, t.later = t.line.wake(t.now), true
@@ -149,13 +187,15 @@ func (c *Claim) take(ctx context.Context, threadID string, looked *document.Doc)
 		if err != nil {
 			return err
 		}
-		if err := c.progress(ctx, r, e); err != nil {
-			return err
+		if r.Attempt > 0 && e.Action == "" {
+			if err := c.progress(ctx, r, e); err != nil {
+				return err
+			}
 		}
 		left := c.queue.config.Attempts - (r.Attempt - e.Before)
 		if left <= 0 && e.Action == "" {
 			r.Status, r.Ended = Failed, t.now
-			r.Error = &Failure{AttemptsExceeded, fmt.Sprintf("the run was begun %d times, and no process has ended it; the last %d attempts have committed nothing", r.Attempt, r.Attempt-e.Before)}
+			r.Error = &Failure{AttemptsExceeded, fmt.Sprintf("the run was begun %d times, and no process has ended it; the last %d attempts committed nothing", r.Attempt, r.Attempt-e.Before)}
 			t.leave(r.ID)
 			t.set(r)
 			t.ended = append(t.ended, r)
@@ -176,22 +216,21 @@ func (c *Claim) take(ctx context.Context, threadID string, looked *document.Doc)
 	return reaped, err
 }
 
-// progress looks for a commit of a run since the claim before. If there is one, the attempts until
-// then no longer count. So a long run may meet any number of deaths, and one that kills its process
-// at the same step again and again is given up.
+// progress looks for a commit of a run since the claim before, at the top level of its graph. If
+// there is one, the attempts until then no longer count. So a long run may meet any number of
+// deaths, and one that kills its process at the same step again and again is given up.
 func (c *Claim) progress(ctx context.Context, r Run, e *entry) error {
-	if r.Attempt == 0 {
-		return nil
-	}
 	for snap, err := range c.queue.config.Store.History(ctx, checkpoint.Key{Thread: r.Thread}, checkpoint.Query{Limit: 1}) {
-		if err != nil {
+		var rec *checkpoint.Record
+		if err == nil {
+			c.Head = snap.Seq
+			rec, err = checkpoint.ReadRecord(snap)
+		}
+		switch {
+		case err != nil && isAway(ctx, err):
 			return err
-		}
-		rec, err := checkpoint.ReadRecord(snap)
-		if err != nil { // the attempt will report what is wrong with the thread
-			return nil
-		}
-		if rec.Run == r.ID && snap.Seq > e.Newest {
+		case err != nil: // the attempt will report what is wrong with the thread
+		case rec.Run == r.ID && snap.Seq > e.Newest:
 			e.Newest, e.Before = snap.Seq, r.Attempt
 		}
 	}

@@ -31,9 +31,9 @@
 //  5. Claims take the thread that has waited longest. A thread goes to the back when its run has
 //     ended, so many runs of one thread delay another by at most one claim.
 //  6. The run of a process that died is claimed again when its lease has run out, as the next
-//     attempt. After three attempts in which it committed nothing it fails with
-//     [AttemptsExceeded]. A process that begins on the machine of the dead one does not wait for
-//     the lease.
+//     attempt. After three attempts in a row that committed nothing at the top level of its
+//     graph it fails with [AttemptsExceeded]. A process that begins on the machine of the dead
+//     one does not wait for the lease.
 //
 // # Layout
 //

@@ -25,8 +25,8 @@ var (
 	ErrRequest = errors.New("queue: invalid request")
 )
 
-// AttemptsExceeded is the name of the error of a run whose processes have died three times without
-// a commit of the run between.
+// AttemptsExceeded is the name of the error of a run with three attempts in a row that committed
+// nothing.
 const AttemptsExceeded = "RunAttemptsExceeded"
 
 func notFound(thread, run string) error {

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -35,8 +35,7 @@ type Config struct {
 	Engine bool
 	// Line is how many unfinished runs a thread may have: 10,000 if it is 0.
 	Line int
-	// Attempts is how often a run is begun again and again whose processes die before it commits
-	// anything: 3 if it is 0.
+	// Attempts is how many attempts in a row may commit nothing before the run fails: 3 if it is 0.
 	Attempts int
 	// Ended, unless it is nil, is called for each run that has ended without a worker, while no
 	// other run of the thread was running: it was cancelled, or it had no attempts left.
@@ -56,13 +55,21 @@ type Claimed struct {
 	Reaped bool
 }
 
+// search is how far a queue has looked for runs of dead processes.
+type search struct {
+	sync.Mutex
+	after *document.Position // nil at the beginning
+	until string             // "" before it begins
+	done  bool
+}
+
 // Queue is the queue of all runs on a store. It is safe for concurrent use, by many processes.
 type Queue struct {
 	config Config
 	leaser checkpoint.Leaser
 	news   signals
-	id     string      // of this queue among those that announce changes
-	begun  atomic.Bool // the runs that dead processes of this machine left behind were claimed
+	id     string // of this queue among those that announce changes
+	search search // for the runs of dead processes
 }
 
 const (

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"os"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
@@ -15,6 +19,17 @@ import (
 	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/state"
 )
+
+// pathVariable makes this test binary a process that claims a run until it is killed.
+const pathVariable = "WEFT_TEST_QUEUE"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(pathVariable); path != "" {
+		claimUntilKilled(path)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // storage is what the processes of a test share.
 type storage struct {
@@ -381,6 +396,34 @@ func TestQueue_OnlyAttemptsWithoutACommitCount(t *testing.T) {
 		claim(t, web, 1)
 		if r := must(web.Get(t.Context(), "t1", "r")); r.Status != queue.Failed || r.Error.Name != queue.AttemptsExceeded {
 			t.Errorf("got %+v, want %s", r, queue.AttemptsExceeded)
+		}
+	})
+}
+
+// unreadable is a store that cannot read the history of one thread.
+type unreadable struct {
+	*checkpoint.Memory
+	thread string
+}
+
+func (u unreadable) History(ctx context.Context, k checkpoint.Key, q checkpoint.Query) iter.Seq2[checkpoint.Snapshot, error] {
+	if k.Thread != u.thread {
+		return u.Memory.History(ctx, k, q)
+	}
+	return func(yield func(checkpoint.Snapshot, error) bool) { yield(checkpoint.Snapshot{}, checkpoint.ErrCorrupt) }
+}
+
+// A thread whose history is damaged keeps no other thread waiting, and its run is claimed again.
+func TestClaim_GoesOnBehindAThreadThatCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := storage{unreadable{new(checkpoint.Memory), "t1"}, new(document.Map)}
+		web := s.process(t)
+		create(t, web, "t1", "r", queue.Enqueue)
+		claim(t, s.process(t), 1, "r")[0].Abandon()
+		time.Sleep(2 * time.Second)
+		create(t, web, "t2", "other", queue.Enqueue)
+		for _, c := range claim(t, web, 5, "r", "other") {
+			finish(t, c)
 		}
 	})
 }

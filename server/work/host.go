@@ -116,7 +116,15 @@ func (o Outcome) end(maxSteps int) queue.End {
 	return e
 }
 
-// jobError is the failure of a run of which the host could not make a job.
-func jobError(r queue.Run, err error) error {
-	return fmt.Errorf("run %.100q of thread %.100q: %w", r.ID, r.Thread, err)
+// jobError is the failure of a run that did not begin, such as one of which the host could not make
+// a job.
+type jobError struct {
+	run queue.Run
+	err error
 }
+
+func (e *jobError) Error() string {
+	return fmt.Sprintf("run %.100q of thread %.100q: %v", e.run.ID, e.run.Thread, e.err)
+}
+
+func (e *jobError) Unwrap() error { return e.err }

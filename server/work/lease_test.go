@@ -1,6 +1,7 @@
 package work_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server/queue"
 )
 
@@ -19,11 +21,12 @@ type leases struct {
 	renewals atomic.Int64
 	silent   atomic.Bool
 	away     atomic.Int64 // how many commits fail, as after a call that was given up
+	error    error        // with what; nil means ErrUnavailable
 }
 
 func (l *leases) Commit(ctx context.Context, c checkpoint.Commit) error {
 	if l.away.Add(-1) >= 0 {
-		return fmt.Errorf("%w: a test", checkpoint.ErrUnavailable)
+		return fmt.Errorf("%w: a test", cmp.Or(l.error, checkpoint.ErrUnavailable))
 	}
 	return l.Memory.Commit(ctx, c)
 }
@@ -114,20 +117,29 @@ func TestWorker_ThreadThatWasTakenOver(t *testing.T) {
 
 // A store that gave up a call while the claim lived is no failure of the run either.
 func TestWorker_StoreThatWasAway(t *testing.T) {
-	for _, engine := range []bool{false, true} { // with a claim of its own, and a graph of this process
+	for _, c := range []struct {
+		error      error
+		engine     bool // a claim of its own, and a graph of this process
+		durability graph.Durability
+	}{
+		{error: checkpoint.ErrUnavailable}, {error: checkpoint.ErrUnavailable, engine: true}, {error: checkpoint.ErrBusy},
+		{error: checkpoint.ErrUnknownOutcome}, {error: checkpoint.ErrUnavailable, durability: graph.Async},
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			l := &leases{Memory: new(checkpoint.Memory)}
+			l := &leases{Memory: new(checkpoint.Memory), error: c.error}
 			s := newSiteOn(t, l)
-			s.warns, s.engine = true, engine
+			s.warns, s.engine, s.host.options.Durability = true, c.engine, c.durability
 			q, end := s.process(t)
 			defer end()
 			create(t, q, "r1", queue.Enqueue)
 			s.begins(t, "first")
 			s.begins(t, "slow")
 			l.away.Store(1)
-			s.stays <- struct{}{}
-			s.begins(t, "slow") // its commit failed
-			s.stays <- struct{}{}
+			go func() {
+				for range 2 { // its first commit fails
+					s.stays <- struct{}{}
+				}
+			}()
 			if r := ended(t, q, "r1", queue.Success); r.Attempt != 2 {
 				t.Errorf("the attempt is %d, want 2", r.Attempt)
 			}

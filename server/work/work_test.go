@@ -33,9 +33,10 @@ type steps struct {
 
 // host makes jobs whose request is the input of the graph.
 type host struct {
-	graph graph.Untyped
-	mu    sync.Mutex
-	ended []string // run, status
+	graph   graph.Untyped
+	options graph.RunOptions
+	mu      sync.Mutex
+	ended   []string // run, status
 }
 
 func (h *host) Job(ctx context.Context, r queue.Run) (work.Job, error) {
@@ -43,7 +44,7 @@ func (h *host) Job(ctx context.Context, r queue.Run) (work.Job, error) {
 		return work.Job{}, errors.New("the request is empty")
 	}
 	view := h.View(ctx, wire.RunStart{Thread: r.Thread, Graph: "steps"}, "")
-	j := work.Job{Graph: h.graph, Input: r.Request, Step: -2, Start: &wire.RunStart{Attempt: r.Attempt, Thread: r.Thread, Graph: "steps"}}
+	j := work.Job{Graph: h.graph, Options: h.options, Input: r.Request, Step: -2, Start: &wire.RunStart{Attempt: r.Attempt, Thread: r.Thread, Graph: "steps"}}
 	j.StepOf = func(info graph.CommitInfo) int { return view.Step(info, 1) }
 	if newest, ok := view.Commit(0); ok {
 		j.Step = j.StepOf(newest.Info)

@@ -159,7 +159,7 @@ func (w *Worker) attempt(ctx context.Context, c *queue.Claim) (o Outcome, err er
 	case c.Context().Err() != nil, w.ownsNoMore(ctx, c, o.Err):
 		w.close(ctx, c, journal)
 		return o, queue.ErrLost
-	case !c.Last && storeWasAway(job.Graph, o.Err):
+	case (!c.Last || o.Result.Checkpoint > c.Head) && storeWasAway(job.Graph, o):
 		w.close(ctx, c, journal)
 		return o, errAgain
 	}
@@ -188,16 +188,23 @@ func (w *Worker) ownsNoMore(ctx context.Context, c *queue.Claim, err error) bool
 	return errors.Is(err, checkpoint.ErrLeaseLost) || errors.Is(err, checkpoint.ErrFenced) && c.Lost(context.WithoutCancel(ctx))
 }
 
-// storeWasAway reports whether an attempt failed because its store did not answer, which the next
-// attempt may find otherwise. An engine tries again by itself, and the error of a node is the
-// failure of the node, whichever store it is about.
-func storeWasAway(g graph.Untyped, err error) bool {
+// storeWasAway reports whether an attempt failed because its store did not answer: the next attempt
+// may succeed. An error of a node that is about a store of its own is the failure of the node, and
+// an engine tries again by itself.
+func storeWasAway(g graph.Untyped, o Outcome) bool {
+	away := errors.Is(o.Err, checkpoint.ErrUnavailable) || errors.Is(o.Err, checkpoint.ErrUnknownOutcome) || errors.Is(o.Err, checkpoint.ErrBusy)
+	if !away || o.Status != queue.Failed || errors.Is(o.Err, checkpoint.ErrFull) {
+		return false
+	}
+	var before *jobError
+	if errors.As(o.Err, &before) {
+		return true
+	}
 	if _, remote := g.(Engine); remote {
 		return false
 	}
 	var node *graph.NodeError
-	away := errors.Is(err, checkpoint.ErrUnavailable) || errors.Is(err, checkpoint.ErrUnknownOutcome)
-	return away && !errors.As(err, &node)
+	return graph.IsStoreFailure(o.Err) || !errors.As(o.Err, &node) || node.Cancelled
 }
 
 // logs reports whether the engine of a graph writes the log of its runs.
@@ -250,11 +257,11 @@ func (w *Worker) outcome(ctx context.Context, c *queue.Claim, journal *eventlog.
 		*job = Job{}
 		return Outcome{Status: queue.Interrupted}
 	case err != nil:
-		return Outcome{Status: queue.Failed, Err: jobError(c.Run, err)}
+		return Outcome{Status: queue.Failed, Err: &jobError{c.Run, err}}
 	}
 	again, err := w.hasCommits(c)
 	if err != nil {
-		return Outcome{Status: queue.Failed, Err: jobError(c.Run, err)}
+		return Outcome{Status: queue.Failed, Err: &jobError{c.Run, err}}
 	}
 	if remote && c.Again {
 		job.Graph = engine.Rejoin()

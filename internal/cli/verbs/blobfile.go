@@ -73,11 +73,12 @@ func (s *session) checkBlobs(ctx context.Context, at moment, p graph.CommitInfo)
 		return nil
 	}
 	read := []moment{at}
-	if !at.isPast() {
-		for _, in := range p.Interrupts {
-			if m := (moment{namespace: in.Namespace}); !slices.Contains(read, m) {
-				read = append(read, m)
-			}
+	if at.namespace != "" {
+		read = append(read, moment{})
+	}
+	for _, in := range p.Interrupts {
+		if m := (moment{namespace: in.Namespace}); !slices.Contains(read, m) {
+			read = append(read, m)
 		}
 	}
 	for _, m := range read {
