@@ -31,8 +31,8 @@ type Outbound struct {
 	resolver *net.Resolver // of host names; nil is that of the system
 }
 
-// Check returns an ErrAddress for a URL that the server must not call. Whether the address of its
-// host is public is checked when a connection is made.
+// Check returns an ErrAddress for a URL that the server must not call. Whether the addresses of a
+// host name are public is checked when a connection is made, except for localhost.
 func (o Outbound) Check(text string) error {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -41,8 +41,8 @@ func (o Outbound) Check(text string) error {
 	return o.checkURL(&http.Request{URL: u})
 }
 
-// checkURL returns an ErrAddress for a URL that the server must not call. The address is checked
-// when the connection is made.
+// checkURL returns an ErrAddress for a URL that the server must not call. The addresses of a name
+// are checked when the connection is made.
 func (o Outbound) checkURL(r *http.Request) error {
 	host := strings.ToLower(r.URL.Hostname())
 	switch {
@@ -54,8 +54,20 @@ func (o Outbound) checkURL(r *http.Request) error {
 		return fmt.Errorf("%w: the URL must not have credentials", ErrAddress)
 	case len(o.Hosts) > 0 && !slices.ContainsFunc(o.Hosts, func(p string) bool { ok, _ := path.Match(strings.ToLower(p), host); return ok }):
 		return fmt.Errorf("%w: the host is not on the list", ErrAddress)
+	case !o.AllowPrivate && isPrivate(host):
+		return fmt.Errorf("%w: the host is not public", ErrAddress)
 	}
 	return nil
+}
+
+// isPrivate reports whether a host is not public, without asking a resolver: an address that is
+// not, or a name of this machine.
+func isPrivate(host string) bool {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return !public(a)
+	}
+	host = strings.TrimSuffix(host, ".")
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
 // reserved are networks that are not public, beside those that package netip knows.

@@ -40,6 +40,16 @@ func TestOutbound_RefusesURLs(t *testing.T) {
 		{Outbound{}, "http:///x", false},
 		{Outbound{Hosts: []string{"*.example.com"}}, "https://A.Example.com", true},
 		{Outbound{Hosts: []string{"*.example.com"}}, "https://example.com.evil.org", false},
+		{Outbound{}, "http://127.0.0.1:7400/x", false},
+		{Outbound{}, "http://[::1]/x", false},
+		{Outbound{}, "http://10.1.2.3", false},
+		{Outbound{}, "http://169.254.169.254/latest", false},
+		{Outbound{}, "http://LocalHost.:80", false},
+		{Outbound{}, "http://weft.localhost", false},
+		{Outbound{}, "http://8.8.8.8", true},
+		{Outbound{}, "http://localhost.example.com", true},
+		{Outbound{AllowPrivate: true}, "http://localhost:80", true},
+		{Outbound{AllowPrivate: true}, "http://127.0.0.1", true},
 	} {
 		r, err := http.NewRequest("POST", tt.url, nil)
 		if err != nil {

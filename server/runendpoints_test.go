@@ -25,6 +25,7 @@ func TestRunEndpoints_Statuses(t *testing.T) {
 			{request: "POST /threads/{t}/runs", body: `{"assistant_id":"steps","input":7}`, status: 422},
 			{request: "POST /threads/{t}/runs", body: `{"assistant_id":"steps","checkpoint_id":"` + unknown + `"}`, status: 404, want: "code=checkpoint_not_found"},
 			{request: "POST /threads/{t}/runs", body: `{"assistant_id":"steps","webhook":"ftp://x"}`, status: 422},
+			{request: "POST /threads/{t}/runs", body: `{"assistant_id":"steps","webhook":"http://localhost:7400/x"}`, status: 422},
 			{request: "POST /threads/x/runs", body: `{"assistant_id":"steps"}`, status: 422},
 			{request: "POST /threads/" + unknown + "/runs", body: `{"assistant_id":"steps","input":{}}`, status: 404, want: "code=thread_not_found"},
 			{request: "GET /threads/{t}", status: 200, want: "status=idle\nvalues=null"},

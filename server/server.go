@@ -94,8 +94,8 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s.webhooks = newWebhooks(docs, c, func(id string, err error) {
 		s.log().Error("server: a webhook was given up", "delivery", id, "error", err)
 	})
-	if s.webhooks.check(c.Webhooks.Notify) != nil {
-		return nil, fmt.Errorf("%w: Webhooks.Notify must be a URL that Outbound allows (got %.200q)", ErrConfig, c.Webhooks.Notify)
+	if err := s.webhooks.reach(c.Webhooks.Notify); err != nil {
+		return nil, fmt.Errorf("%w: Webhooks.Notify must be a URL that Outbound allows (got %.200q): %w", ErrConfig, c.Webhooks.Notify, err)
 	}
 	s.metrics.init()
 	s.handler = s.handlers()

@@ -275,11 +275,14 @@ func TestWork_SendsNotices(t *testing.T) {
 }
 
 func TestNew_ChecksWhereNoticesAreSent(t *testing.T) {
-	for url, ok := range map[string]bool{"": true, "https://hooks.example.com/x": true, "/notices": true, "ftp://hooks.example.com": false, "https://other.example.org": false, "hooks": false} {
+	for url, ok := range map[string]bool{
+		"": true, "https://hooks.example.com/x": true, "/notices": true, "ftp://hooks.example.com": false,
+		"https://other.example.org": false, "hooks": false, "http://127.0.0.1:7400/x": false,
+	} {
 		store := new(checkpoint.Memory)
 		_, err := server.New(t.Context(), server.Config{
 			Store: store, Graphs: map[string]graph.Untyped{"steps": chain(t, store, nil, "plan")},
-			Webhooks: server.Webhooks{Notify: url, Outbound: server.Outbound{Hosts: []string{"*.example.com"}}},
+			Webhooks: server.Webhooks{Notify: url, Outbound: server.Outbound{Hosts: []string{"*.example.com", "127.0.0.1"}}},
 		})
 		if (err == nil) != ok || !ok && !errors.Is(err, server.ErrConfig) {
 			t.Errorf("Notify %q: got %v", url, err)

@@ -82,12 +82,17 @@ func newWebhooks(docs document.Store, c Config, failed func(string, error)) *web
 	return w
 }
 
-// check returns the error of a URL to which nothing can be delivered.
-func (w *webhooks) check(text string) error {
+// reach returns an ErrAddress for a URL to which nothing can be delivered.
+func (w *webhooks) reach(text string) error {
 	if text == "" || strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//") {
 		return nil
 	}
-	if w.outbound.Check(text) != nil {
+	return w.outbound.Check(text)
+}
+
+// check returns the error of a request with a URL to which nothing can be delivered.
+func (w *webhooks) check(text string) error {
+	if w.reach(text) != nil {
 		return invalid("webhook must be a URL that the server may call (got %.200q)", text)
 	}
 	return nil

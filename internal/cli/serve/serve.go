@@ -14,6 +14,9 @@ import (
 	"github.com/weftrun/weft/server"
 )
 
+// ErrListen is returned when the address cannot be listened at.
+var ErrListen = errors.New("cannot listen")
+
 // Config are the settings of a process. Server and Log are required.
 type Config struct {
 	Server  *server.Server
@@ -43,7 +46,10 @@ func Run(ctx context.Context, stop <-chan struct{}, c Config) error {
 	if c.Listen != "" {
 		var err error
 		if listener, err = new(net.ListenConfig).Listen(ctx, "tcp", c.Listen); err != nil {
-			return fmt.Errorf("listen at %s: %w", c.Listen, err)
+			if at, ok := errors.AsType[*net.OpError](err); ok {
+				err = at.Err // without the address again
+			}
+			return fmt.Errorf("%w at %s: %w", ErrListen, c.Listen, err)
 		}
 		url = "http://" + listener.Addr().String()
 	}

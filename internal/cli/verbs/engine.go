@@ -185,6 +185,9 @@ func (a *app) noWorkers(name string) func(place string) {
 // begins the runs of schedules. Those runs are the engine's too.
 func (a *app) workForEngine(ctx context.Context, f serveFlags, args []string) error {
 	log, err := a.logger(f.log)
+	if err == nil {
+		err = f.check()
+	}
 	if err != nil {
 		return err
 	}

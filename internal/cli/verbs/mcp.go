@@ -33,6 +33,9 @@ It ends when its stdin ends. A run that has not ended goes on in another process
 // serveMCP serves the process that has started this one, until stdin ends.
 func (a *app) serveMCP(ctx context.Context, f serveFlags, args []string) error {
 	log, err := a.logger(f.log)
+	if err == nil {
+		err = f.check()
+	}
 	if err != nil {
 		return err
 	}

@@ -3,12 +3,10 @@ package verbs
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
-	"net"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -22,7 +20,6 @@ import (
 	"github.com/weftrun/weft/internal/cli/reports"
 	"github.com/weftrun/weft/internal/cli/serve"
 	"github.com/weftrun/weft/server"
-	"github.com/weftrun/weft/server/queue"
 )
 
 // defaultListen is where clients of the LangGraph server expect one on this machine.
@@ -39,54 +36,6 @@ const studioOff = "off"
 
 // studios are the values of --studio.
 var studios = []string{string(server.StudioOn), string(server.StudioRead), studioOff}
-
-// serveFlags are the flags of serve, dev and worker.
-type serveFlags struct {
-	listen          string // "" does not listen
-	auth            serve.Auth
-	insecure        bool
-	hosts, origins  []string
-	notify          string // the URL that gets notices; "" for none
-	webhookHosts    []string
-	privateWebhooks bool
-	truncate        bool
-	lease           time.Duration
-	embedder        string
-	studio          string
-	studioBase      string
-	workers         server.Workers
-	log             string
-	reload          bool
-	demo            bool
-}
-
-// workFlags adds the flags of all three commands.
-func (f *serveFlags) workFlags(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&f.workers.Slots, "slots", 64, "how many runs run at once; 0 leaves all runs to other processes")
-	cmd.Flags().DurationVar(&f.workers.Grace, "grace", 10*time.Second, "how long a node may go on when its run was cancelled")
-	cmd.Flags().DurationVar(&f.workers.Drain, "drain", 25*time.Second, "how long a run may finish its step when the process stops")
-	cmd.Flags().DurationVar(&f.lease, "lease", queue.DefaultLease, "how long a process keeps its runs without a sign of life; raise it for a store that stalls")
-	cmd.Flags().StringVar(&f.notify, "notify", "", "URL that gets the reminders and escalations of open questions; set it for each process on the store (default only the log)")
-	cmd.Flags().StringArrayVar(&f.webhookHosts, "webhook-host", nil, "HOST that webhooks may call, such as *.example.com; repeatable (default all public ones)")
-	cmd.Flags().BoolVar(&f.privateWebhooks, "allow-private-webhooks", false, "let webhooks call this machine and private networks")
-	cmd.Flags().StringVar(&f.log, "log", "info", "the least level of the lines on stderr: debug, info, warn or error")
-}
-
-// listenFlags adds the flags of the commands that listen.
-func (f *serveFlags) listenFlags(cmd *cobra.Command) {
-	f.workFlags(cmd)
-	cmd.Flags().StringVar(&f.listen, "listen", defaultListen, "HOST:PORT to listen at; port 0 chooses one")
-	cmd.Flags().StringVar(&f.auth.From, "auth", "", "keys:FILE with API keys, or jwt:FILE with the public key or secret of an issuer; env:NAME in place of FILE reads a variable")
-	cmd.Flags().StringVar(&f.auth.Issuer, "auth-issuer", "", "the issuer that a token must have")
-	cmd.Flags().StringVar(&f.auth.Audience, "auth-audience", "", "the audience that a token must have")
-	cmd.Flags().BoolVar(&f.insecure, "insecure", false, "listen to other machines without --auth")
-	cmd.Flags().StringArrayVar(&f.hosts, "host", nil, "NAME under which this machine may be called without --auth; repeatable (default names of this machine)")
-	cmd.Flags().StringVar(&f.studio, "studio", cmp.Or(f.studio, studioOff), "pages below /studio/ for a browser: on, read (they change nothing) or off")
-	cmd.Flags().StringVar(&f.studioBase, "studio-base", "/studio", "the PATH of these pages, such as /tools/weft/studio behind a proxy")
-	cmd.Flags().Lookup("studio").NoOptDefVal = string(server.StudioOn)
-	cmd.Flags().StringVar(&f.embedder, "embedder", "", "NAME under embedders of weft.yaml: the model by which the store API finds items by meaning")
-	cmd.Flags().BoolVar(&f.truncate, "allow-truncate", false, "let clients on this machine remove all threads, for tests")
-}
 
 func (a *app) serveVerb() *cobra.Command {
 	var f serveFlags
@@ -180,67 +129,6 @@ the runs of a server's API to servers, so --slots and --lease have no meaning.`,
 	}
 	f.workFlags(cmd)
 	return cmd
-}
-
-// check returns the error of flags that do not fit each other.
-func (f *serveFlags) check() error {
-	if f.lease != 0 && f.lease < server.MinLease { // the server chooses for 0
-		return reports.Usage("leave it out for "+queue.DefaultLease.String(), "--lease must be at least %v (got %v)", server.MinLease, f.lease)
-	}
-	if f.listen == "" {
-		return nil
-	}
-	if !slices.Contains(studios, f.studio) {
-		return reports.Usage("use one of "+strings.Join(studios, ", "), "there is no studio %q", f.studio)
-	}
-	if !strings.HasPrefix(f.studioBase, "/") || strings.Trim(f.studioBase, "/") == "" {
-		return reports.Usage("write --studio-base /tools/studio", "--studio-base must be a path (got %q)", f.studioBase)
-	}
-	switch _, _, err := net.SplitHostPort(f.listen); {
-	case err != nil:
-		return reports.Usage("write --listen "+defaultListen, "--listen must be HOST:PORT (got %q)", f.listen)
-	case f.auth.From != "" && f.insecure:
-		return reports.Usage("give one of them", "--auth authenticates callers, --insecure accepts all")
-	case f.auth.From == "" && f.auth.Issuer+f.auth.Audience != "":
-		return reports.Usage("name the key of the issuer with --auth jwt:FILE", "--auth-issuer and --auth-audience need --auth")
-	}
-	return nil
-}
-
-// checkCallers returns the error of an address at which the callers are not known.
-func (f *serveFlags) checkCallers(auth server.Auth) error {
-	if f.listen == "" || auth.Authenticate != nil || f.insecure {
-		return nil
-	}
-	if host, _, _ := net.SplitHostPort(f.listen); serve.IsLoopback(host) { // check has seen its error
-		return nil
-	}
-	return reports.Usage("name keys with --auth keys:FILE, or accept every caller with --insecure", "other machines reach %s, and no caller would be authenticated", f.listen)
-}
-
-// config returns the settings of the server.
-func (f *serveFlags) config(store checkpoint.Store) (c server.Config, err error) {
-	c = server.Config{
-		Store: store, AllowTruncate: f.truncate, Studio: server.Studio(strings.TrimPrefix(f.studio, studioOff)), StudioBase: f.studioBase, Version: version(), CORS: server.CORS{Origins: f.origins, PrivateNetwork: f.reload},
-		Lease:    f.lease,
-		Webhooks: server.Webhooks{Notify: f.notify, Outbound: server.Outbound{Hosts: f.webhookHosts, AllowPrivate: f.privateWebhooks}, Secret: []byte(os.Getenv(secretVariable))},
-	}
-	if f.notify != "" {
-		if err := c.Webhooks.Outbound.Check(f.notify); err != nil {
-			return c, reports.Usage("write --notify https://example.com/notices; --webhook-host limits it too", "--notify %.200q: %w", f.notify, err)
-		}
-	}
-	if f.auth.From != "" {
-		if c.Auth, err = f.auth.Open(); err != nil {
-			return c, reports.Usage("write --auth keys:FILE or --auth jwt:FILE", "--auth: %w", err)
-		}
-	}
-	if text := os.Getenv(defaultsVariable); text != "" {
-		if err := json.Unmarshal([]byte(text), &c.Defaults); err != nil {
-			return c, reports.Usage("write an object with a config and a context for each graph", "$%s is not valid: %w", defaultsVariable, err)
-		}
-	}
-	return c, nil
 }
 
 // logger returns the log of a process.
@@ -352,6 +240,9 @@ func (a *app) runServer(ctx context.Context, c serve.Config, beside func(ctx con
 	err := serve.Run(own, stopped, c)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if errors.Is(err, serve.ErrListen) {
+		return &reports.Failure{Code: reports.ExitFailed, Err: err, Next: "choose another address with --listen HOST:PORT; port 0 takes a free one"}
 	}
 	return err
 }
