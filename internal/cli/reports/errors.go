@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -260,7 +261,9 @@ func panicked() string {
 // CannotRead is the failure of a workflow file that cannot be read.
 func CannotRead(path string, err error) error {
 	var pe *fs.PathError
-	switch {
+	switch to, _ := os.Readlink(path); {
+	case errors.Is(err, fs.ErrNotExist) && to != "":
+		return Usage("remove the link, or create what it leads to", "%s is a link to %s, which does not exist", path, to)
 	case errors.Is(err, fs.ErrNotExist):
 		return Usage("check the path", "there is no file %s", path)
 	case errors.As(err, &pe):

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -89,7 +90,7 @@ func (a *app) unobserved(name string) (opening, error) {
 	}
 	flow, err := a.load(name)
 	if err != nil {
-		return nil, a.orNames(err)
+		return nil, a.orNames(name, err)
 	}
 	return func(_ context.Context, store checkpoint.Store) (declared, error) {
 		g, err := flow.Compile(graph.Config{Store: store, Timers: timersOf(store), Trace: true}) // replay needs the answers
@@ -125,7 +126,10 @@ func whole(name string, d declared, err error) (declared, error) {
 }
 
 // orNames adds the graphs of this program to the error of a missing file.
-func (a *app) orNames(err error) error {
+func (a *app) orNames(file string, err error) error {
+	if _, there := os.Lstat(file); there == nil {
+		return err
+	}
 	names := slices.Sorted(maps.Keys(a.config.Graphs))
 	if f := (*reports.Failure)(nil); len(names) > 0 && errors.As(err, &f) && f.Code == reports.ExitUsage {
 		return reports.Usage(f.Next+", or name a graph of this program: "+strings.Join(names, ", "), "%w", f.Err)

@@ -28,7 +28,7 @@ func (a *app) filesIn(names []string) (files []string, err error) {
 		}
 		found, others, err := workflowsBelow(name)
 		if err != nil {
-			return nil, reports.CannotRead(name, err)
+			return nil, err
 		}
 		if len(found) == 0 {
 			return nil, reports.Usage("name a workflow file, or a folder with some", "there is no workflow below %s: no file that ends in .yaml or .yml has nodes", name)
@@ -49,22 +49,32 @@ func plural(n int, one, many string) string {
 	return fmt.Sprint(n) + " " + many
 }
 
-// workflowsBelow returns the workflows below a folder, and how many other YAML files there are.
+// workflowsBelow returns the workflows below a folder, and how many other YAML files there are. It
+// leaves out what is hidden, such as an editor's lock .#flow.yaml, and what is no regular file. A
+// file that cannot be read, such as a link to nothing, is among the workflows: its reader reports
+// the error, and the others are read.
 func workflowsBelow(dir string) (found []string, others int, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch ext := filepath.Ext(path); {
 		case err != nil:
-			return err
+			return reports.CannotRead(path, err)
 		case d.IsDir() && path != dir && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
-		case d.IsDir() || ext != ".yaml" && ext != ".yml":
+		case d.IsDir() || ext != ".yaml" && ext != ".yml" || strings.HasPrefix(d.Name(), "."):
 			return nil
 		}
-		text, err := terminal.ReadFileAtMost(path, terminal.MaxInput)
+		var text []byte
+		info, err := os.Stat(path) // of what a link leads to
+		if err == nil {
+			if !info.Mode().IsRegular() {
+				return nil
+			}
+			text, err = terminal.ReadFileAtMost(path, terminal.MaxInput)
+		}
 		switch {
-		case err != nil && err != terminal.ErrTooLong:
-			return err
-		case err == nil && (workflowKey.Match(text) || d.Name() == workflow.ConfigName):
+		case err == terminal.ErrTooLong:
+			others++
+		case err != nil || workflowKey.Match(text) || d.Name() == workflow.ConfigName:
 			found = append(found, path)
 		case recording.Is(path):
 		default:

@@ -457,6 +457,44 @@ nodes:
 	}
 }
 
+// A file that is not valid keeps its last valid version, and the others are served as they are.
+func TestDev_ReadsEachFileByItself(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	if err := os.Mkdir(p.path("flows"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	flow := func(name, text string) string {
+		return "version: 1\nname: " + name + "\nstate: {text: string}\noutput: [text]\nschedules:\n  daily: {cron: \"0 0 * * *\"}\n" +
+			"nodes:\n  say: {set: {text: \"${{ '" + text + "' }}\"}, next: END}\n"
+	}
+	for _, name := range []string{"a", "b", "gone"} {
+		p.write("flows/"+name+".yaml", flow(name, "first"))
+	}
+	d := p.start("dev", "flows", "--listen", "127.0.0.1:0", "--store", "sqlite:w.db")
+	text := func(graph string) string {
+		return gjson.Get(d.do("POST", "/runs/wait", `{"assistant_id":"`+graph+`","input":{}}`), "text").String()
+	}
+	p.write("flows/b.yaml", "# nothing yet\n")
+	d.heard.await("weft: still serving the last valid version of flows/b.yaml")
+	p.write("flows/a.yaml", flow("a", "second"))
+	d.heard.await("weft: read the workflows again: a, b, gone\nweft: still serving the last valid version of flows/b.yaml")
+	expect(t, "beside a file that is not valid", text("a")+" "+text("b"), "second first")
+	if err := os.Remove(p.path("flows/gone.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	d.heard.await("weft: read the workflows again: a, b\nweft: still serving the last valid version of flows/b.yaml")
+	if got := p.must(0, "schedules", "--json", "--store", "sqlite:w.db").stdout; strings.Count(got, "/daily") != 2 || strings.Contains(got, "gone") {
+		t.Errorf("the schedules are %s, want those of a and b", got)
+	}
+	p.write("flows/copy.yaml", flow("a", "copied"))
+	d.heard.await("weft: flows/a.yaml and flows/copy.yaml both have a graph named \"a\"\nnext: give one of them another name\n" +
+		"weft: still serving the last valid version of flows/b.yaml\nweft: not serving flows/copy.yaml")
+	p.write("flows/b.yaml", flow("b", "second"))
+	d.heard.await("weft: read the workflows again: a, b\nweft: not serving flows/copy.yaml")
+	expect(t, "a mended file", text("a")+" "+text("b"), "second second")
+}
+
 // The schedules of a file begin runs while dev serves it, also those of a changed file.
 func TestDev_StoresSchedules(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,7 @@ func (a *app) validateVerb() *cobra.Command {
 		Short: "Check workflows and report every mistake",
 		Long: `Validate checks workflows and reports every mistake, each with its place and a code
 that explain explains. Of a folder it checks all files below it that end in .yaml or
-.yml and have nodes; hidden folders are left out. As text it shows the lines; json is one object a file; github
+.yml and have nodes; hidden files and folders are left out. As text it shows the lines; json is one object a file; github
 is what GitHub Actions shows beside the lines of a pull request; sarif is one SARIF
 2.1.0 document for code scanning and editors.`,
 		Args: a.arguments("FILE", 1, math.MaxInt),
