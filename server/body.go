@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/weftrun/weft/internal/values"
 	"github.com/weftrun/weft/server/wire"
@@ -27,6 +28,9 @@ func (c *call) decodeUpTo(v any, limit int64) error {
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		data = []byte("{}")
+	}
+	if !utf8.Valid(data) {
+		return wire.Errorf(wire.CodeInvalidJSON, "the body must be valid UTF-8")
 	}
 	if depth := values.Depth(data); depth > c.server.limits.Depth {
 		return invalid("the body must not be deeper than %d (got %d)", c.server.limits.Depth, depth)

@@ -119,7 +119,7 @@ type Defaults struct {
 // Limits bound requests. A zero field has the value in its comment.
 type Limits struct {
 	Body     int64         // bytes of a body: 4 MiB
-	Depth    int           // arrays and objects of a body, inside each other: 200
+	Depth    int           // arrays and objects of a body, inside each other: 200; of an input at most 97
 	Metadata int           // bytes of metadata: 16 KiB
 	Page     int           // results of a page: 1000
 	BodyTime time.Duration // until a body has arrived: 30 s; a blob has 1 s more for each 16 KiB

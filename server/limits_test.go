@@ -79,6 +79,22 @@ func TestLimits_OfOneRequest(t *testing.T) {
 	c.do(step{request: "POST /threads", body: `{"metadata":{"a":"` + strings.Repeat("x", 20_000) + `"}}`, status: 413})
 }
 
+func TestLimits_OfAnInput(t *testing.T) {
+	s, stop := startChains(t, &checkpoint.Memory{}, nil)
+	defer stop()
+	c := newClient(t, s)
+	nested := func(levels int) string { // the input is one of them
+		return `{"assistant_id":"steps","input":{"topic":"tea","more":` + strings.Repeat("[", levels-1) + strings.Repeat("]", levels-1) + `}}`
+	}
+	c.do(step{request: "POST /runs/wait", body: nested(97), status: 200, want: "topic=tea"})
+	c.do(step{request: "POST /runs", body: nested(98), status: 422,
+		want: "detail=the input, the command, the config and the context of a run must not be deeper than 97 (got 98)"})
+	c.do(step{request: "POST /runs", body: `{"assistant_id":"steps","input":{"topic":"` + "\xff" + `"}}`, status: 422, want: "detail=the body must be valid UTF-8"})
+	// An input that is read as it was sent is stored once.
+	topic := strings.Repeat("x", 900_000)
+	c.do(step{request: "POST /runs/wait", body: `{"assistant_id":"steps","input":{"topic":"` + topic + `"}}`, status: 200, want: "topic=" + topic})
+}
+
 func TestLimits_OfStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})

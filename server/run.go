@@ -1,13 +1,17 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"maps"
+	"reflect"
 	"time"
 
+	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/values"
 	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/server/wire"
 )
@@ -39,7 +43,7 @@ type runSpec struct {
 
 	At        uint64             `json:"at,omitempty"` // the commit to go on from; 0 is the newest
 	Namespace string             `json:"namespace,omitempty"`
-	Input     json.RawMessage    `json:"input,omitempty"` // as the graph reads it
+	Input     json.RawMessage    `json:"input,omitempty"` // as the graph reads it; see AsSent
 	Edit      *graph.UntypedEdit `json:"edit,omitempty"`
 	// Resume is command.resume; nil if the command has none. Answers is what was made of it when
 	// the run was created; nil if it was created behind others.
@@ -49,10 +53,42 @@ type runSpec struct {
 
 	Before []string `json:"before,omitempty"`
 	After  []string `json:"after,omitempty"`
+	// AsSent is true in a stored spec without Input, which is Kwargs.Input.
+	AsSent bool `json:"as_sent,omitempty"`
+}
+
+// aroundInput is how many objects of a stored run are around its input: the run, its request and
+// the kwargs.
+const aroundInput = 3
+
+// maxInputDepth is how many arrays and objects an input may have inside each other.
+const maxInputDepth = document.MaxDepth - aroundInput
+
+// stored returns the spec as it is stored: an input that the graph reads as it was sent is stored
+// once.
+func (s runSpec) stored() runSpec {
+	if sameJSON(s.Input, s.Kwargs.Input) {
+		s.Input, s.AsSent = nil, true
+	}
+	return s
+}
+
+// sameJSON reports whether two texts are one JSON value, apart from white space and the order of
+// members. One that has a member twice, or other escapes, is another one.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	if len(a) == 0 || json.Compact(&x, a) != nil || json.Compact(&y, b) != nil || x.Len() != y.Len() {
+		return false
+	}
+	v, err := values.Decode(a)
+	w, err2 := values.Decode(b)
+	return err == nil && err2 == nil && reflect.DeepEqual(v, w)
 }
 
 func specOf(r queue.Run) (s runSpec, err error) {
-	err = json.Unmarshal(r.Request, &s)
+	if err = json.Unmarshal(r.Request, &s); s.AsSent {
+		s.Input, s.AsSent = s.Kwargs.Input, false
+	}
 	return s, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/values"
 	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/server/wire"
 )
@@ -84,11 +85,14 @@ func (c *call) enqueue(request runRequest) (made created, err error) {
 	if q.AfterSeconds > 0 {
 		made.run.Due = c.server.now().Add(time.Duration(q.AfterSeconds * float64(time.Second)))
 	}
-	if made.run.Request, err = encode(spec); err != nil {
+	if made.run.Request, err = encode(spec.stored()); err != nil {
 		return made, err
 	}
 	if n, most := len(made.run.Request), c.server.limits.Request; n > most {
 		return made, tooLarge("the request of a run must have at most %d bytes as it is stored (got %d)", most, n)
+	}
+	if d := values.Depth(made.run.Request) - aroundInput + 1; d > maxInputDepth {
+		return made, invalid("the input, the command, the config and the context of a run must not be deeper than %d (got %d)", maxInputDepth, d)
 	}
 	done, err := c.server.queue.Create(c.Context(), made.run, queue.Rule(q.Multitask))
 	if err != nil {
