@@ -62,7 +62,7 @@ func (r *reloader) reload(ctx context.Context) {
 				r.Report(r.Classify(f.err))
 			}
 		}
-		if failed[f.name] = text; f.kept {
+		if failed[f.name] = text; f.stays {
 			old = append(old, f.name)
 		} else {
 			none = append(none, f.name)
@@ -122,9 +122,9 @@ func (r *reloader) serve(ctx context.Context, next edition) error {
 
 // failure is why an argument or a workflow could not be read.
 type failure struct {
-	name string
-	err  error
-	kept bool // its last valid version goes on
+	name  string
+	err   error
+	stays bool // its last valid version goes on
 }
 
 // reopen opens each graph by itself. What cannot be opened stays as it is served.
@@ -134,13 +134,13 @@ func (r *reloader) reopen(ctx context.Context) (next edition, failures []failure
 	for _, arg := range r.all() {
 		names, err := r.namesOf(arg)
 		if err != nil {
-			kept := false
+			stays := false
 			for _, o := range r.served.sources {
 				if o.arg == arg {
-					read, kept = append(read, o), true
+					read, stays = append(read, o), true
 				}
 			}
-			failures = append(failures, failure{arg, err, kept})
+			failures = append(failures, failure{arg, err, stays})
 			continue
 		}
 		for _, o := range r.served.sources { // a file that has lost its nodes, or is being written
@@ -169,8 +169,8 @@ func (r *reloader) reopen(ctx context.Context) (next edition, failures []failure
 	for _, o := range read {
 		if err := next.add(o); err != nil {
 			before := r.before(o.name)
-			kept := before != nil && next.add(*before) == nil
-			failures = append(failures, failure{o.name, err, kept})
+			stays := before != nil && next.add(*before) == nil
+			failures = append(failures, failure{o.name, err, stays})
 		}
 	}
 	if len(next.graphs) == 0 {
