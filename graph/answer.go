@@ -257,9 +257,9 @@ type Question struct {
 	// names what is asked, such as a price, keeps an answer from closing a question about
 	// another.
 	Key string
-	// Timeout limits the wait for an answer; 0 means no limit. Later answers are
-	// refused, and when the thread goes on, Ask returns ErrExpired to the node. With
-	// Config.Timers it goes on by itself.
+	// Timeout limits the wait for an answer; 0 means no limit, and less is an ErrQuestion.
+	// Later answers are refused, and when the thread goes on, Ask returns ErrExpired to the
+	// node. With Config.Timers it goes on by itself.
 	Timeout time.Duration
 	// Default, if it is not nil, is what Ask returns after Timeout in place of ErrExpired. It must
 	// survive JSON as a T.

@@ -100,7 +100,7 @@ func ask[T any](ctx context.Context, q Question, on *terms[T]) (v T, given answe
 		in.Action = &action
 	}
 	in.Asked, in.Expires = q.times(t.run, id)
-	err = errors.Join(state.CheckText(q.Prompt), state.CheckText(q.Detail), state.CheckText(q.Schema), q.checkNotices())
+	err = errors.Join(state.CheckText(q.Prompt), state.CheckText(q.Detail), state.CheckText(q.Schema), q.checkTimes())
 	if err == nil && q.Default != nil {
 		if _, err = defaultOf(q, on); err == nil {
 			in.Default, err = encode(q.Default)
@@ -265,9 +265,12 @@ func defaultOf[T any](q Question, on *terms[T]) (v T, err error) {
 // shortestRemind bounds how often people are reminded.
 const shortestRemind = time.Second
 
-// checkNotices returns why the reminders and escalations of the question cannot be.
-func (q *Question) checkNotices() error {
+// checkTimes returns why the time limit, reminders and escalations of the question cannot be.
+func (q *Question) checkTimes() error {
 	errs := []error{state.CheckText(q.To)}
+	if q.Timeout < 0 {
+		errs = append(errs, fmt.Errorf("its Timeout must not be negative (got %v)", q.Timeout))
+	}
 	if q.Remind != 0 && q.Remind < shortestRemind {
 		errs = append(errs, fmt.Errorf("its Remind must be at least %v (got %v)", shortestRemind, q.Remind))
 	}

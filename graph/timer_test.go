@@ -99,12 +99,13 @@ func TestInterrupt_NextAndAskedOf(t *testing.T) {
 	}
 }
 
-func TestQuestion_NoticesAreChecked(t *testing.T) {
+func TestQuestion_TimesAreChecked(t *testing.T) {
 	for want, q := range map[string]graph.Question{
-		"Remind must be at least 1s (got 1ms)": {Remind: time.Millisecond},
-		`got 0s and "ben"`:                     {Escalate: []graph.Escalation{{To: "ben"}}},
-		`got 1s and ""`:                        {Escalate: []graph.Escalation{{After: time.Second}}},
-		"UTF-8":                                {To: "\xff"},
+		"Timeout must not be negative (got -5s)": {Timeout: -5 * time.Second},
+		"Remind must be at least 1s (got 1ms)":   {Remind: time.Millisecond},
+		`got 0s and "ben"`:                       {Escalate: []graph.Escalation{{To: "ben"}}},
+		`got 1s and ""`:                          {Escalate: []graph.Escalation{{After: time.Second}}},
+		"UTF-8":                                  {To: "\xff"},
 	} {
 		_, err := single(t, asksOnce(q), graph.Policy{}, stored()).Invoke(ctx, world{}, t1)
 		is(t, err, graph.ErrQuestion, want)

@@ -61,7 +61,7 @@ type Approval struct {
 	// To is who should answer, such as an address or a group.
 	To string `json:"to,omitempty"`
 	// Remind is how often to remind them, such as 4h.
-	Remind Duration `json:"remind,omitempty"`
+	Remind Interval `json:"remind,omitempty"`
 	// Escalate is who is asked in their place when no answer has come for a time.
 	Escalate []Escalation `json:"escalate,omitempty"`
 }
@@ -69,7 +69,7 @@ type Approval struct {
 // Escalation is who is asked when no answer has come for a time.
 type Escalation struct {
 	// After is how long the question has been open, such as 24h.
-	After Duration `json:"after"`
+	After PositiveDuration `json:"after"`
 	// To is who is asked from then on.
 	To string `json:"to"`
 }
@@ -78,14 +78,6 @@ type Escalation struct {
 type Action struct {
 	Name string `json:"name"`
 	Args any    `json:"args,omitempty"`
-}
-
-// Expiry limits the wait for an answer.
-type Expiry struct {
-	// After is the limit, such as 48h.
-	After Duration `json:"after"`
-	// Then is the type of the answer after that; "" fails the node.
-	Then string `json:"then,omitempty"`
 }
 
 // ApprovalResult is the result of an Approval.
@@ -113,24 +105,27 @@ func (a *Approval) Check(given func(string) bool) error {
 			errs = append(errs, fmt.Errorf("allow lists %s twice", t))
 		}
 	}
-	allowed := a.allowed()
-	if then := a.Expires.Then; then != "" && !slices.Contains(allowed, then) && !given("allow") {
-		errs = append(errs, fmt.Errorf("expires.then must be approve or reject, not %q", then))
-	} else if len(a.Allow) > 0 && then != "" && !slices.Contains(allowed, then) {
-		errs = append(errs, fmt.Errorf("expires.then is %s, which allow does not list", then))
-	}
-	if given("remind") && a.Remind < Duration(time.Second) {
-		errs = append(errs, errors.New("remind must be at least 1s"))
+	if len(a.Allow) > 0 || !given("allow") {
+		errs = append(errs, a.checkThen())
 	}
 	for _, e := range a.Escalate {
 		if e.After <= 0 || e.To == "" {
 			errs = append(errs, errors.New("escalate needs a positive after and a to"))
 		}
 	}
-	if given("expires") && a.Expires.After < 0 {
-		errs = append(errs, errors.New("expires.after must not be negative"))
-	}
 	return errors.Join(errs...)
+}
+
+// checkThen returns why the answer of expires is none that the person could give.
+func (a *Approval) checkThen() error {
+	switch then := a.Expires.Then; {
+	case then == "" || slices.Contains(a.allowed(), then):
+		return nil
+	case len(a.Allow) == 0:
+		return fmt.Errorf("expires.then must be approve or reject, not %q", then)
+	default:
+		return fmt.Errorf("expires.then is %s, which allow does not list", then)
+	}
 }
 
 // MayReject implements [workflow.Decider].
@@ -140,6 +135,9 @@ func (a *Approval) MayReject(given func(string) bool) bool {
 
 // Run asks the person.
 func (a *Approval) Run(ctx context.Context, _ workflow.Env) (any, error) {
+	if err := a.checkThen(); err != nil { // it may be an expression
+		return nil, graph.Permanent(err)
+	}
 	q := graph.Question{Prompt: a.Title, Detail: a.Show, Data: a.data(), Key: a.Key, Timeout: time.Duration(a.Expires.After),
 		To: a.To, Remind: time.Duration(a.Remind)}
 	for _, e := range a.Escalate {

@@ -28,11 +28,11 @@ type Wait struct {
 	// For is the duration, such as 500ms, 30s or 1h30m.
 	For Duration `json:"for,omitempty"`
 	// Until is a time such as 2026-11-21T09:30:00Z; a time in the past ends the wait at once.
-	Until string `json:"until,omitempty"`
+	Until Time `json:"until,omitempty"`
 	// Event is the name of the event.
-	Event string `json:"event,omitempty"`
+	Event EventName `json:"event,omitempty"`
 	// Expires limits the wait for an event; after that the node fails with the code expired.
-	Expires Duration `json:"expires,omitempty"`
+	Expires PositiveDuration `json:"expires,omitempty"`
 }
 
 // Check requires exactly one of the parameters.
@@ -43,13 +43,13 @@ func (w *Wait) Check(given func(string) bool) error {
 			ways++
 		}
 	}
-	_, err := time.Parse(time.RFC3339, w.Until)
+	_, err := time.Parse(time.RFC3339, string(w.Until))
 	switch {
 	case ways != 1:
 		return &refusal{"give one of for, until and event"}
 	case w.For < 0:
 		return &refusal{"for must not be negative"}
-	case w.Until != "" && err != nil:
+	case w.Until != "" && err != nil: // set in Go; a Time of a file is one
 		return &refusal{fmt.Sprintf("until is a time such as 2026-11-21T09:30:00Z, not %q", w.Until)}
 	case given("expires") && !given("event"):
 		return &refusal{"expires goes with event"}
@@ -75,45 +75,41 @@ func (w *Wait) given(name string) bool {
 	return w.Expires != 0
 }
 
+// EventName is the name of an event. It must not be empty.
+type EventName string
+
+// UnmarshalJSON reads the text.
+func (e *EventName) UnmarshalJSON(data []byte) error {
+	s, err := textOf(data)
+	if err != nil || s == "" {
+		return fmt.Errorf("the name of the event must be a text that is not empty (got %s)", data)
+	}
+	*e = EventName(s)
+	return nil
+}
+
+// ParamSchema implements [workflow.Described].
+func (EventName) ParamSchema() map[string]any {
+	return map[string]any{"type": "string", "minLength": 1, "$comment": "text"}
+}
+
 // Run waits, or returns why the context ended.
 func (w *Wait) Run(ctx context.Context, _ workflow.Env) (any, error) {
 	if err := w.Check(w.given); err != nil { // the parameters may be expressions
 		return nil, err
 	}
-	if w.Event != "" {
+	if event := string(w.Event); event != "" {
 		return graph.Ask[json.RawMessage](ctx, graph.Question{
-			Prompt: "waits for the event " + w.Event, Data: map[string]string{"event": w.Event}, Key: w.Event, Timeout: time.Duration(w.Expires),
+			Prompt: "waits for the event " + event, Data: map[string]string{"event": event}, Key: event, Timeout: time.Duration(w.Expires),
 			Schema: json.RawMessage("{}"), // anything
 		})
 	}
 	if w.Until == "" {
 		return nil, graph.Sleep(ctx, "", time.Duration(w.For))
 	}
-	at, err := time.Parse(time.RFC3339, w.Until)
+	at, err := time.Parse(time.RFC3339, string(w.Until))
 	if err != nil {
 		return nil, err
 	}
 	return nil, graph.SleepUntil(ctx, "", at)
-}
-
-// Duration is a time that is written as text, such as 500ms, 30s or 1h30m.
-type Duration time.Duration
-
-// ParamSchema implements [workflow.Described].
-func (Duration) ParamSchema() map[string]any {
-	return map[string]any{"type": "string", "pattern": `^[-+0-9.a-zµμ]+$`, "$comment": "a time such as 30s"}
-}
-
-// UnmarshalJSON reads the text.
-func (d *Duration) UnmarshalJSON(data []byte) error {
-	var s string
-	if json.Unmarshal(data, &s) != nil {
-		return fmt.Errorf("the duration must be a text such as 30s, 5m or 1h30m (got %s)", data)
-	}
-	t, err := time.ParseDuration(s)
-	if err != nil {
-		return fmt.Errorf("the duration must be a text such as 30s, 5m or 1h30m (got %q)", s)
-	}
-	*d = Duration(t)
-	return nil
 }

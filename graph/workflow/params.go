@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -39,6 +40,8 @@ func (t *template) takes(want reflect.Type, what string) {
 	}
 	custom := reflect.PointerTo(want).Implements(jsonUnmarshaler) || reflect.PointerTo(want).Implements(textUnmarshaler)
 	switch {
+	case (!custom || hasShortForm(want)) && want.Kind() == reflect.Struct && t.keys != nil:
+		t.takesStruct(want, what)
 	case custom && !t.constant(), want.Kind() == reflect.Interface:
 		if !secret {
 			t.refuseSecrets(what)
@@ -46,8 +49,6 @@ func (t *template) takes(want reflect.Type, what string) {
 		if isObject(want) && !mayBe(t.kind(), want) {
 			t.src.fail(t.at, "WF503", "%s: want %s, got %s", what, goWords(want), t.kind())
 		}
-	case !custom && want.Kind() == reflect.Struct && t.keys != nil:
-		t.takesStruct(want, what)
 	case !custom && want.Kind() == reflect.Map && t.keys != nil,
 		!custom && want.Kind() == reflect.Slice && t.at.Kind == yaml.SequenceNode:
 		for i, item := range t.items {
@@ -59,7 +60,11 @@ func (t *template) takes(want reflect.Type, what string) {
 			err = into(reflect.New(want).Interface(), v)
 		}
 		if err != nil {
-			t.src.fail(t.at, "WF503", "%s: %v", what, describeJSON(err, want, t.at))
+			code := Code("WF503")
+			if errors.As(err, new(*DurationError)) {
+				code = "WF107"
+			}
+			t.src.fail(t.at, code, "%s: %v", what, describeJSON(err, want, t.at))
 		}
 	case !mayBe(t.kind(), want):
 		t.src.fail(t.at, "WF503", "%s: want %s, got %s", what, goWords(want), t.kind())
@@ -71,6 +76,23 @@ func isObject(t reflect.Type) bool {
 	d, ok := reflect.Zero(t).Interface().(Described)
 	return ok && t.Kind() == reflect.Struct && d.ParamSchema()["type"] == "object"
 }
+
+// hasShortForm reports whether a struct describes itself as an object or another value: the object
+// has its json fields.
+func hasShortForm(t reflect.Type) bool {
+	d, ok := reflect.Zero(t).Interface().(Described)
+	if !ok {
+		return false
+	}
+	types, _ := d.ParamSchema()["type"].([]string)
+	return slices.Contains(types, "object")
+}
+
+// A DurationError is returned by UnmarshalJSON of a parameter that is a time such as 30s. A file has
+// it as WF107.
+type DurationError struct{ What string }
+
+func (e *DurationError) Error() string { return e.What }
 
 func (t *template) inside(what string, i int) string {
 	if t.keys != nil {
@@ -120,10 +142,48 @@ func into(target, v any) error {
 	return dec.Decode(target)
 }
 
+// misfit returns the error of a node for a value of t that cannot become one of type want: err, at
+// the parameter that does not fit.
+func (t *template) misfit(v any, want reflect.Type, what string, err error) *RunError {
+	for want.Kind() == reflect.Pointer {
+		want = want.Elem()
+	}
+	params := map[string]reflect.Type{}
+	if want.Kind() == reflect.Struct {
+		for _, p := range paramsOf(want) {
+			params[p.name] = p.typ
+		}
+	}
+	list, _ := v.([]any)
+	object, _ := v.(map[string]any)
+	for i, item := range t.items {
+		var inner any
+		var typ reflect.Type
+		switch k := want.Kind(); {
+		case t.keys == nil && i < len(list) && k == reflect.Slice:
+			inner, typ = list[i], want.Elem()
+		case t.keys != nil && k == reflect.Map:
+			inner, typ = object[t.keys[i].Value], want.Elem()
+		case t.keys != nil:
+			inner, typ = object[t.keys[i].Value], params[t.keys[i].Value]
+		}
+		if typ == nil {
+			continue
+		}
+		if err := into(reflect.New(typ).Interface(), inner); err != nil {
+			return item.misfit(inner, typ, t.inside(what, i), err)
+		}
+	}
+	return &RunError{t.src.at(t.at), what + ": " + paramError(err)}
+}
+
 // paramError describes what a failure of package json means for a parameter.
 func paramError(err error) string {
 	var te *json.UnmarshalTypeError
-	if errors.As(err, &te) && te.Field != "" {
+	switch {
+	case errors.As(err, &te) && te.Field == "":
+		return fmt.Sprintf("want %s, got %s", goWords(te.Type), te.Value)
+	case te != nil:
 		return fmt.Sprintf("parameter %s: want %s, got %s", te.Field, goWords(te.Type), te.Value)
 	}
 	return err.Error()

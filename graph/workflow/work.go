@@ -76,6 +76,7 @@ type kindWork struct {
 	env  Env
 	args *template
 	idem *template // nil where the node has no idempotency key
+	name string // of the kind
 	pos  string
 }
 
@@ -99,7 +100,7 @@ func (w *kindWork) runner(vars map[string]any) (Runner, error) {
 	}
 	r := w.kind.New()
 	if err := into(paramsIn(r), args); err != nil {
-		return nil, &RunError{w.pos, paramError(err)}
+		return nil, w.args.misfit(args, reflect.TypeOf(paramsIn(r)), w.name, err)
 	}
 	return r, nil
 }
@@ -170,7 +171,7 @@ func (t *template) text(vars map[string]any) (string, error) {
 
 func (c *checker) kindWork(n *node, kind Kind, env exprs.Env) work {
 	args := deref(n.args)
-	w := &kindWork{kind: kind, env: c.load.env, pos: c.at(n.kind.at)}
+	w := &kindWork{kind: kind, env: c.load.env, name: n.kind.name, pos: c.at(n.kind.at)}
 	w.env.vault, w.env.types = c.vault, c.plan.types
 	if n.idem != nil {
 		w.idem = c.template(n.idem, env, "idempotency_key")
