@@ -76,7 +76,7 @@ type kindWork struct {
 	env  Env
 	args *template
 	idem *template // nil where the node has no idempotency key
-	name string // of the kind
+	name string    // of the kind
 	pos  string
 }
 
