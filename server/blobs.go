@@ -6,12 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"iter"
 	"mime"
 	"net/http"
-	"regexp"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -21,8 +17,6 @@ import (
 	"github.com/weftrun/weft/internal/values"
 	"github.com/weftrun/weft/server/wire"
 )
-
-var blobHash = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // putBlob stores the body as a blob that the thread claims, and answers with its name, which a
 // client puts into an input.
@@ -65,7 +59,7 @@ func getBlob(c *call) error {
 		return err
 	}
 	hash := c.PathValue("hash")
-	if !blobHash.MatchString(hash) {
+	if !blob.IsHash(hash) {
 		return invalid("hash must have 64 hexadecimal digits in lower case (got %.100q)", hash)
 	}
 	_, claimed, err := blobs.Claimed(c.Context(), thread, hash)
@@ -129,7 +123,7 @@ func (c *call) checkBlobs(thread string, all ...json.RawMessage) error {
 		if err != nil {
 			return invalid("the body is not valid")
 		}
-		for hash, size := range namesIn(tree) {
+		for hash, size := range blob.NamesIn(tree) {
 			_, claimed, err := blobs.Claimed(c.Context(), thread, hash)
 			if err != nil {
 				return err
@@ -137,37 +131,16 @@ func (c *call) checkBlobs(thread string, all ...json.RawMessage) error {
 			if !claimed {
 				return invalid("thread %s has no blob %s; send its content to POST /threads/{thread_id}/blobs first", thread, hash)
 			}
-			n, err := blobs.Length(c.Context(), hash)
+			err = blobs.CheckSize(c.Context(), hash, size)
+			if e := (*blob.SizeError)(nil); errors.As(err, &e) {
+				return invalid("%v", e)
+			}
 			if err != nil {
 				return err
-			}
-			if given, _ := size.(json.Number); given.String() != strconv.FormatInt(n, 10) {
-				return invalid("the size of the blob %s must be %d (got %.20v)", hash, n, size)
 			}
 		}
 	}
 	return nil
-}
-
-// namesIn yields the hashes of the blobs that a value names, with the sizes that it gives.
-func namesIn(tree any) iter.Seq2[string, any] {
-	return func(yield func(string, any) bool) {
-		var walk func(v any) bool
-		walk = func(v any) bool {
-			switch v := v.(type) {
-			case []any:
-				return !slices.ContainsFunc(v, func(item any) bool { return !walk(item) })
-			case map[string]any:
-				for name, item := range v {
-					if hash, ok := item.(string); ok && name == "$blob" && blobHash.MatchString(hash) && !yield(hash, v["size"]) || !walk(item) {
-						return false
-					}
-				}
-			}
-			return true
-		}
-		walk(tree)
-	}
 }
 
 // blobType returns the media type of a blob; "" is what its content shows. The types that programs

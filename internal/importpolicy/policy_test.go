@@ -140,7 +140,7 @@ var policies = []policy{
 	{name: "internal/cli/serve", imports: []string{"graph", "server"}, modules: []string{"github.com/golang-jwt/jwt/v5"}},
 	{name: "internal/cli/verbs", imports: []string{
 		"state", "state/record", "state/message", "state/agent", "checkpoint", "checkpoint/blob", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
-		"checkpoint/sqlite", "checkpoint/topic", "conversation/thread", "capabilities/budget", "capabilities/memory", "capabilities/recording", "graph", "graph/workflow", "nodes/turn", "internal/picture", "internal/sniff", "internal/suggest",
+		"checkpoint/sqlite", "checkpoint/topic", "conversation/thread", "capabilities/budget", "capabilities/memory", "capabilities/recording", "graph", "graph/workflow", "nodes/turn", "internal/picture", "internal/sniff", "internal/suggest", "internal/values",
 		"server/queue", "server", "internal/cli/terminal", "internal/cli/reports", "internal/cli/chat", "server/studio", "internal/cli/author", "internal/cli/demo", "internal/cli/serve", "wake",
 	}, modules: []string{
 		"github.com/google/uuid", "github.com/spf13/cobra", "github.com/tidwall/gjson",

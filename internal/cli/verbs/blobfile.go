@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/cli/reports"
 	"github.com/weftrun/weft/internal/sniff"
+	"github.com/weftrun/weft/internal/values"
 )
 
 // blobFiles splits the flags NAME=@FILE of fields that are blobs from the others. The last flag of
@@ -60,6 +62,36 @@ func (s *session) putFile(ctx context.Context, path string) (json.RawMessage, er
 		return nil, fmt.Errorf("storing %s: %w", path, err)
 	}
 	return json.Marshal(ref)
+}
+
+// checkSizes returns an error if a value names a blob of the store with another size than it has.
+func (s *session) checkSizes(ctx context.Context, given map[string]json.RawMessage) error {
+	blobs, ok := checkpoint.BlobsIn(s.store).(*blob.Store)
+	if !ok {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !bytes.Contains(given[name], []byte("blob")) && !bytes.Contains(given[name], []byte(`\u`)) { // \u escapes a letter
+			continue
+		}
+		tree, err := values.Decode(given[name])
+		if err != nil {
+			continue // the graph refuses it
+		}
+		for hash, size := range blob.NamesIn(tree) {
+			err := blobs.CheckSize(ctx, hash, size)
+			if errors.Is(err, blob.ErrNotFound) {
+				continue // the run refuses it
+			}
+			if e := (*blob.SizeError)(nil); errors.As(err, &e) {
+				return reports.Usage("give the size of the blob, or its content with "+name+"=@FILE", "the input %s: %w", name, e)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // blobMark precedes the hash in the JSON of the name of a blob. In a text it would be escaped.

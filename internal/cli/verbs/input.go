@@ -35,6 +35,9 @@ func (s *session) input(ctx context.Context, inputs, configs []string) (in json.
 	if err != nil {
 		return nil, err
 	}
+	if err := s.checkSizes(ctx, values); err != nil {
+		return nil, err
+	}
 	for name, path := range files {
 		if values[name], err = s.putFile(ctx, path); err != nil {
 			return nil, err
