@@ -77,7 +77,7 @@ func isObject(t reflect.Type) bool {
 	return ok && t.Kind() == reflect.Struct && d.ParamSchema()["type"] == "object"
 }
 
-// hasShortForm reports whether a struct describes itself as an object or another value: the object
+// hasShortForm reports whether a struct describes itself as an object or another value. The object
 // has its json fields.
 func hasShortForm(t reflect.Type) bool {
 	d, ok := reflect.Zero(t).Interface().(Described)
@@ -88,8 +88,8 @@ func hasShortForm(t reflect.Type) bool {
 	return slices.Contains(types, "object")
 }
 
-// A DurationError is returned by UnmarshalJSON of a parameter that is a time such as 30s. A file has
-// it as WF107.
+// A DurationError is returned by UnmarshalJSON of a parameter that is a time such as 30s. A file
+// has it as WF107.
 type DurationError struct{ What string }
 
 func (e *DurationError) Error() string { return e.What }
