@@ -66,7 +66,6 @@ func TestUsage_Mistakes(t *testing.T) {
 		{2, "run w.yaml --thread n --input topic=@nothing.txt", "cannot be read"},
 		{2, "run w.yaml --thread n --input @list.json", "is not a JSON object"},
 		{2, "run w.yaml --thread n --metadata a=1 --metadata a=2", `the metadata "a" is given twice`},
-		{2, "run w.yaml --thread n --metadata status=failed", `would not find the metadata "status"`},
 		{2, "verify t --has=", "a hash must have 64 hex digits"},
 		{2, "check w.yaml --against sqlite:nothing.db", "there is no file nothing.db"},
 		{2, "runs --status runing", "did you mean running?"},
