@@ -52,6 +52,7 @@ type fixture struct {
 	docs    document.Store
 	graph   *graph.Graph[log]
 	config  wake.Config
+	mu      sync.Mutex // of notices: the waker sends several at once
 	notices []string
 }
 
@@ -64,6 +65,8 @@ func newFixtureOf(t *testing.T, node func(context.Context, *log) error, again gr
 	f.config = wake.Config{Store: f.store, Timers: wake.Over(f.docs), Now: f.clock.read, Log: slog.New(slog.DiscardHandler)}
 	f.compile(oneNode(node), again)
 	f.config.Notify = func(_ context.Context, n wake.Notice) error {
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		f.notices = append(f.notices, fmt.Sprintf("%s %s of %s at %v", n.Kind, n.To, n.Thread, n.At.Sub(noon)))
 		return nil
 	}

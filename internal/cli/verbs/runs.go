@@ -332,8 +332,15 @@ func shownRun(r queue.Run) servedRun {
 		Graph     string          `json:"graph"`
 		Assistant string          `json:"assistant"`
 		Input     json.RawMessage `json:"input"`
+		AsSent    bool            `json:"as_sent"`
+		Kwargs    struct {
+			Input json.RawMessage `json:"input"`
+		} `json:"kwargs"`
 	}
 	_ = json.Unmarshal(r.Request, &request) // a run of a newer version may have another form
+	if request.AsSent {
+		request.Input = request.Kwargs.Input
+	}
 	return servedRun{
 		Run: r.ID, Thread: r.Thread, Graph: request.Graph, Assistant: request.Assistant, Status: string(r.Status),
 		Created: r.Created, Updated: r.Updated, Attempt: r.Attempt, Error: r.Error, Input: request.Input,
