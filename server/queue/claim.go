@@ -39,18 +39,10 @@ func (q *Queue) Claim(ctx context.Context, n int) (claims []*Claim, err error) {
 		if err != nil {
 			return claims, err
 		}
-		for _, d := range docs {
-			if len(claims) == n {
-				break
-			}
-			switch c, err := q.claim(ctx, d); {
-			case err != nil && isAway(ctx, err):
-				return claims, err
-			case err != nil:
-				failed = append(failed, err)
-			case c != nil:
-				claims = append(claims, c)
-			}
+		some, _, bad, err := q.claimOf(ctx, docs, n-len(claims))
+		claims, failed = append(claims, some...), append(failed, bad...)
+		if err != nil {
+			return claims, err
 		}
 		if len(docs) < page {
 			break
@@ -59,6 +51,25 @@ func (q *Queue) Claim(ctx context.Context, n int) (claims []*Claim, err error) {
 	}
 	more, err := q.claimDead(ctx, n-len(claims))
 	return append(claims, more...), errors.Join(append(failed, err)...)
+}
+
+// claimOf claims at most n runs of the threads of docs. It returns how many of docs it has looked
+// at, the errors of threads that cannot be read, and err if the store cannot.
+func (q *Queue) claimOf(ctx context.Context, docs []document.Doc, n int) (claims []*Claim, looked int, failed []error, err error) {
+	for i, d := range docs {
+		if len(claims) == n {
+			return claims, i, failed, nil
+		}
+		switch c, err := q.claim(ctx, d); {
+		case err != nil && isAway(ctx, err):
+			return claims, i, failed, err
+		case err != nil:
+			failed = append(failed, err)
+		case c != nil:
+			claims = append(claims, c)
+		}
+	}
+	return claims, len(docs), failed, nil
 }
 
 // isAway reports whether an error is about the store, and not about one thread.
@@ -84,21 +95,12 @@ func (q *Queue) claimDead(ctx context.Context, n int) (claims []*Claim, err erro
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range docs {
-		if len(claims) == n {
-			return claims, nil
-		}
-		c, err := q.claim(ctx, d)
-		if err != nil && isAway(ctx, err) {
-			return claims, err
-		}
-		if c != nil {
-			claims = append(claims, c)
-		}
-		q.search.after = new(d.Position())
+	claims, looked, _, err := q.claimOf(ctx, docs, n) // what cannot be read is reported when it is due
+	if looked > 0 {
+		q.search.after = new(docs[looked-1].Position())
 	}
-	q.search.done = len(docs) < page
-	return claims, nil
+	q.search.done = looked == len(docs) && len(docs) < page
+	return claims, err
 }
 
 // claim claims the next run of a thread; nil if there is none, or another process runs it. Then it
