@@ -134,6 +134,7 @@ func TestWorker_StoreThatWasAway(t *testing.T) {
 			create(t, q, "r1", queue.Enqueue)
 			s.begins(t, "first")
 			s.begins(t, "slow")
+			synctest.Wait() // the commit of "first" may still be on its way
 			l.away.Store(1)
 			go func() {
 				for range 2 { // its first commit fails
