@@ -206,6 +206,8 @@ type RunOptions struct {
 	// At names the commit to go on from; 0 means the newest. An older one begins a new
 	// branch of the thread, from which everything goes on; the old one stays in the
 	// history. Nothing that was stored beside that commit counts: its questions are asked again.
+	// The newest one begins a branch too where a question of it was declined or has expired, and
+	// no other is open.
 	At uint64
 	// If, if it is not nil, is the number that the thread's newest commit must have, 0 for a
 	// thread that does not exist yet. Otherwise nothing is run or written, and the error is

@@ -162,6 +162,9 @@ func (ed *editor) openForEdits(steps [][]edit) error {
 // addAnswers returns the pending writes, with the answers that are new.
 func (ed *editor) addAnswers(a Answers) ([]checkpoint.Entry, error) {
 	pending := ed.journal.Chain.Pending
+	if ed.next.forks {
+		pending = nil
+	}
 	if len(a.given) == 0 || ed.journal.Chain.Record == nil {
 		return pending, nil
 	}

@@ -112,3 +112,70 @@ func TestQuestion_Declined(t *testing.T) {
 		t.Errorf("answered are %v, want both", p.Answered)
 	}
 }
+
+// Requirement: Questions expire, and are declined
+func TestQuestion_ThatWasClosedIsAskedAgain(t *testing.T) {
+	for name, closes := range map[string]graph.Answers{"expired": {}, "declined": graph.Answers{}.Decline("", "not mine")} {
+		t.Run(name, func(t *testing.T) {
+			cfg, c := stored(), &clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
+			cfg.Now = c.read
+			var ran counter
+			ask := func(q string) graph.Node[world] {
+				return graph.Func(func(ctx context.Context, s *world) error {
+					ran.add(q)
+					x, err := graph.Ask[string](ctx, graph.Question{Prompt: q, Timeout: time.Hour})
+					s.Log.Append(x)
+					return err
+				})
+			}
+			g := build(t, parallel(map[string]graph.Node[world]{"a": ask("x"), "b": logsNth("b", &ran)}), cfg)
+			invoke(t, g, "t1", graph.Interrupted)
+			if name == "expired" {
+				c.now = c.now.Add(time.Hour)
+			}
+			for range 2 { // the question stays closed
+				_, err := g.Resume(ctx, closes, t1)
+				is(t, err, map[string]error{"expired": graph.ErrExpired, "declined": graph.ErrDeclined}[name], "x")
+				closes = graph.Answers{}
+			}
+			atHead := graph.RunOptions{Thread: "t1", At: 1}
+			res, err := g.Resume(ctx, graph.Answers{}, atHead)
+			asked(t, ended(t, graph.Interrupted, res, err), "x")
+			if got, want := tree(t, cfg), "1 input; 2 fork on 2"; got != want {
+				t.Errorf("the history is %q, want %q", got, want)
+			}
+			atHead.At = 2 // its question is open, so this goes on
+			res, err = g.Resume(ctx, graph.Reply("yes"), atHead)
+			logged(t, ended(t, graph.Done, res, err), "yes b2")
+			if got, want := tree(t, cfg), "1 input; 2 fork on 2; 3 step on 2 a,b"; got != want {
+				t.Errorf("the history is %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// An edit at the newest commit asks its closed question again too, and loses no decision.
+func TestQuestion_ThatWasClosedIsAskedAgainAfterAnEdit(t *testing.T) {
+	cfg := stored()
+	g := build(t, parallel(map[string]graph.Node[world]{"a": asks("a", new(counter), "x")}), cfg)
+	invoke(t, g, "t1", graph.Interrupted)
+	_, err := g.Resume(ctx, graph.Answers{}.Decline("", "not mine"), t1)
+	is(t, err, graph.ErrDeclined)
+	edit := func(s *world) error { s.Name.Set("edited"); return nil }
+	if _, err := g.Patch(ctx, edit, graph.RunOptions{Thread: "t1", At: 1}); err != nil {
+		t.Fatal(err)
+	}
+	res := resume(t, g, graph.Answers{}, graph.Interrupted)
+	asked(t, res, "x")
+	res = resume(t, g, graph.Reply("yes"), graph.Done)
+	if logged(t, res, "a x=yes"); res.State.Name.Get() != "edited" {
+		t.Errorf("the name is %q, want %q", res.State.Name.Get(), "edited")
+	}
+	want := `decline a not mine by "" via go
+change   by "" via go [name]
+respond a "yes" by "" via go
+`
+	if got := decisions(t, cfg.Store, "t1"); got != want {
+		t.Errorf("the decisions are\n%s\nwant\n%s", got, want)
+	}
+}

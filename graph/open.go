@@ -116,7 +116,20 @@ func (o *opener) chain() (*checkpoint.Chain, error) {
 	case r.opts.At == 0:
 		return o.head()
 	}
-	return o.older(r.opts.At)
+	return o.named()
+}
+
+// named opens the chain at the commit that the options name. At the newest one the run goes on,
+// unless it cannot: with a question that was closed without an answer, its task fails forever.
+func (o *opener) named() (*checkpoint.Chain, error) {
+	c, err := o.older(o.run.opts.At)
+	if err != nil || c.Branches() || c.Record == nil || o.run.req.replays() {
+		return c, err
+	}
+	sorted := sortPending(c.Pending)
+	open, err := sorted.open(c.Record)
+	o.forks = err == nil && len(open) == 0 && sorted.refused()
+	return c, err
 }
 
 // head opens the chain at its newest commit.

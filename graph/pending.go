@@ -62,6 +62,16 @@ func sortPending(entries []checkpoint.Entry) pending {
 	return p
 }
 
+// refused reports whether a question was closed without an answer.
+func (p pending) refused() bool {
+	for _, a := range p.given {
+		if a.refusal != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // note returns the data in a slot of no task, or nil.
 func (p pending) note(slot string) []byte { return p.byTask[""][slot] }
 

@@ -28,8 +28,9 @@ func (a *app) forkVerb() *cobra.Command {
 		Short: "Let a thread, or many, go on from an earlier checkpoint",
 		Long: `Fork begins a new branch of a thread at an earlier checkpoint and prints the number of
 its first one. From then on the thread goes on from there; the old branch stays in
-the history. Questions of that time are asked again. The thread knows its workflow;
-name the FILE if it was moved.
+the history. Questions of that time are asked again. At the newest checkpoint that is so
+if a question was declined or has expired. The thread knows its workflow; name the FILE if
+it was moved.
 
 With --namespace the checkpoint is one of a subgraph. The thread goes back to the step that
 runs it, and the subgraph goes on from there.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/internal/cli/reports"
 	"github.com/weftrun/weft/wake"
 )
@@ -64,18 +65,32 @@ func (a *app) wake(ctx context.Context, args []string, once bool, level string) 
 			return errors.Join(wake.Run(ctx, c), context.Cause(ctx))
 		}
 		report, err := wake.Once(ctx, c)
-		if errors.Is(err, wake.ErrGraph) {
-			return &reports.Failure{Code: reports.ExitFailed, Err: err, Next: "name the files of these graphs too, or let a program that has them wake the store"}
+		if err == nil || report != (wake.Report{}) {
+			err = errors.Join(a.printWoken(report), err)
 		}
-		if err != nil {
-			return err
-		}
-		if a.JSON {
-			return a.PrintJSON(report)
-		}
-		_, err = fmt.Fprintf(a.Stdout, "started %d, resumed %d, notices %d, failed %d\n", report.Started, report.Resumed, report.Notified, report.Failed)
-		return err
+		return a.wakeFailure(err)
 	})
+}
+
+func (a *app) printWoken(r wake.Report) error {
+	if a.JSON {
+		return a.PrintJSON(r)
+	}
+	_, err := fmt.Fprintf(a.Stdout, "started %d, resumed %d, notices %d, failed %d\n", r.Started, r.Resumed, r.Notified, r.Failed)
+	return err
+}
+
+// wakeFailure adds what to do to the error of wake.Once, which may be that of many threads.
+func (a *app) wakeFailure(err error) error {
+	var node *graph.NodeError
+	switch {
+	case errors.Is(err, wake.ErrGraph):
+		return &reports.Failure{Code: reports.ExitFailed, Err: err, Next: "name the files of these graphs too, or let a program that has them wake the store"}
+	case errors.As(err, &node): // a report of it would have the first thread only, without its name
+		return &reports.Failure{Code: reports.ExitFailed, Err: errors.New(err.Error()),
+			Next: a.Command("resume", "--thread", "NAME") + " tries one again; the next wake goes on with all that is due"}
+	}
+	return err
 }
 
 // printNotices returns a function that prints each notice on a line.

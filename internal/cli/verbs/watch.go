@@ -1,11 +1,13 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -100,9 +102,24 @@ func (s *session) stopped(ctx context.Context, err error) error {
 	case f.Code == reports.ExitUsage:
 		f.Next = strings.TrimPrefix(f.Next+"; "+s.Command("resume", "--thread", s.thread)+" shows what is open", "; ")
 	case f.Next == "":
-		f.Next = s.goOn()
+		f.Next = cmp.Or(s.askAgain(ctx, err), s.goOn())
 	}
 	return &f
+}
+
+// askAgain describes how a question is asked again that was closed without an answer; "" if none
+// was closed.
+func (s *session) askAgain(ctx context.Context, err error) string {
+	if !errors.Is(err, graph.ErrExpired) && !errors.Is(err, graph.ErrDeclined) {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), toLook)
+	defer cancel()
+	p, found, err := s.inspect(ctx)
+	if err != nil || !found || len(p.Interrupts) > 0 {
+		return ""
+	}
+	return "the question stays closed; ask it again with " + s.Command("fork", s.thread, "--at", strconv.FormatUint(p.Checkpoint, 10))
 }
 
 // toLook limits the time to read the thread before the error is reported.
