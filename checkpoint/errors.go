@@ -72,6 +72,12 @@ var (
 	ErrClosed = errors.New("checkpoint: the store is closed")
 )
 
+// IsTemporary reports whether err means that a store did not answer, or could not carry out a call
+// at that time: an ErrUnavailable, ErrBusy or ErrUnknownOutcome. The same call may succeed later.
+func IsTemporary(err error) bool {
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrBusy) || errors.Is(err, ErrUnknownOutcome)
+}
+
 // ConflictError has the head that a call expected and the actual one. It is an ErrConflict.
 type ConflictError struct {
 	Key

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/journal"
 )
 
@@ -185,6 +186,13 @@ func recovered(err *error) {
 func IsStoreFailure(err error) bool {
 	var w journal.WriteError
 	return errors.As(err, &w)
+}
+
+// StoreWasAway reports whether a run ended with err because its store did not answer: a Resume may
+// succeed later. An error of a node that is about a store of its own is the failure of the node.
+func StoreWasAway(err error) bool {
+	var node *NodeError
+	return checkpoint.IsTemporary(err) && (IsStoreFailure(err) || !errors.As(err, &node) || node.Cancelled)
 }
 
 // errGoexit is the error of a node that ended its goroutine.

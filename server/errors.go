@@ -61,8 +61,7 @@ func faultOf(err error) (f *wire.Error, hidden bool) {
 		return invalid("%s", publicText(err)), false
 	case errors.Is(err, memory.ErrTooMany):
 		return invalid("the search must have a longer prefix: it would read more than %d items", memory.MaxScan), false
-	case errors.Is(err, checkpoint.ErrUnavailable), errors.Is(err, checkpoint.ErrUnknownOutcome), errors.Is(err, checkpoint.ErrBusy),
-		errors.Is(err, checkpoint.ErrFull), errors.Is(err, checkpoint.ErrClosed), errors.Is(err, context.DeadlineExceeded):
+	case checkpoint.IsTemporary(err), errors.Is(err, checkpoint.ErrClosed), errors.Is(err, context.DeadlineExceeded):
 		return wire.Errorf(wire.CodeStoreUnavailable, "the store is not available"), true
 	}
 	return wire.Errorf(wire.CodeInternal, "internal error"), true

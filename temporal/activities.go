@@ -80,8 +80,7 @@ func (a *activities) again(ctx context.Context, err error) error {
 		return nil
 	case errors.Is(err, graph.ErrProgram):
 		return a.notDeployed(ctx, err)
-	case errors.Is(err, checkpoint.ErrUnavailable), errors.Is(err, checkpoint.ErrBusy), errors.Is(err, checkpoint.ErrUnknownOutcome),
-		errors.Is(err, checkpoint.ErrClosed), errors.Is(err, checkpoint.ErrConflict) && !errors.Is(err, graph.ErrStale):
+	case checkpoint.IsTemporary(err), errors.Is(err, checkpoint.ErrClosed), errors.Is(err, checkpoint.ErrConflict) && !errors.Is(err, graph.ErrStale):
 		return sdk.NewApplicationError(cut(err.Error()), typeBusy)
 	}
 	return nil

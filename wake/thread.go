@@ -28,7 +28,7 @@ func (w *waker) wake(ctx context.Context, d document.Doc) {
 		}
 	}
 	if err == nil {
-		err = w.attend(ctx, &s, now)
+		err = w.attendAgain(ctx, &s, now)
 	}
 	var busy *checkpoint.BusyError
 	switch {
@@ -67,6 +67,25 @@ func backoff(failures int) time.Duration {
 	return min(time.Second<<min(failures, 16), 5*time.Minute)
 }
 
+// leaseTries is how often a waker looks at a thread whose lease it loses meanwhile.
+const leaseTries = 3
+
+// attendAgain attends to a thread. If its lease is lost because the store is slow, it looks again
+// at once, as the next waker would.
+func (w *waker) attendAgain(ctx context.Context, s *stored, now time.Time) error {
+	for try := 1; ; try++ {
+		err := w.attend(ctx, s, now)
+		if try == leaseTries || !errors.Is(err, checkpoint.ErrLeaseLost) {
+			return err
+		}
+		again, err := w.config.Timers.get(ctx, s.Thread)
+		if err != nil || again.version == 0 {
+			return err
+		}
+		*s = again
+	}
+}
+
 // attend looks at a thread. If questions have expired, a failed run is to be tried again, or a
 // waker has died while it resumed the thread, it resumes the thread. Otherwise it sends the notices
 // that are due. It updates s.
@@ -96,7 +115,7 @@ func (w *waker) attend(ctx context.Context, s *stored, now time.Time) error {
 		err = w.start(ctx, *s)
 	}
 	var busy *checkpoint.BusyError
-	if err != nil && (ctx.Err() != nil || errors.As(err, &busy)) {
+	if err != nil && (ctx.Err() != nil || errors.As(err, &busy) || errors.Is(err, checkpoint.ErrLeaseLost) || graph.StoreWasAway(err)) {
 		return err // the run was stopped, or that of another waker may be: the next one goes on with it
 	}
 	s.Begun = false
@@ -146,7 +165,12 @@ func (w *waker) settle(ctx context.Context, s stored, now time.Time) (due bool, 
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, held.Release(context.WithoutCancel(ctx))) }()
+	defer func() {
+		if lost := context.Cause(held.Context()); err != nil && errors.Is(lost, checkpoint.ErrLeaseLost) {
+			err = fmt.Errorf("%w: %w", lost, err)
+		}
+		err = errors.Join(err, held.Release(context.WithoutCancel(ctx)))
+	}()
 	ctx = held.Context()
 	info, err := graph.Inspect(ctx, w.config.Store, checkpoint.Key{Thread: s.Thread})
 	if errors.Is(err, graph.ErrUnknownThread) {

@@ -74,8 +74,7 @@ func (q *Queue) claimOf(ctx context.Context, docs []document.Doc, n int) (claims
 
 // isAway reports whether an error is about the store, and not about one thread.
 func isAway(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || errors.Is(err, checkpoint.ErrUnavailable) || errors.Is(err, checkpoint.ErrUnknownOutcome) ||
-		errors.Is(err, checkpoint.ErrBusy) || errors.Is(err, checkpoint.ErrClosed)
+	return ctx.Err() != nil || checkpoint.IsTemporary(err) || errors.Is(err, checkpoint.ErrClosed)
 }
 
 // claimDead claims at most n runs of dead processes of this machine before their leases end. Each

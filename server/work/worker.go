@@ -189,22 +189,17 @@ func (w *Worker) ownsNoMore(ctx context.Context, c *queue.Claim, err error) bool
 }
 
 // storeWasAway reports whether an attempt failed because its store did not answer: the next attempt
-// may succeed. An error of a node that is about a store of its own is the failure of the node, and
-// an engine tries again by itself.
+// may succeed. An engine tries again by itself.
 func storeWasAway(g graph.Untyped, o Outcome) bool {
-	away := errors.Is(o.Err, checkpoint.ErrUnavailable) || errors.Is(o.Err, checkpoint.ErrUnknownOutcome) || errors.Is(o.Err, checkpoint.ErrBusy)
-	if !away || o.Status != queue.Failed || errors.Is(o.Err, checkpoint.ErrFull) {
+	if o.Status != queue.Failed || !checkpoint.IsTemporary(o.Err) || errors.Is(o.Err, checkpoint.ErrFull) {
 		return false
 	}
 	var before *jobError
 	if errors.As(o.Err, &before) {
 		return true
 	}
-	if _, remote := g.(Engine); remote {
-		return false
-	}
-	var node *graph.NodeError
-	return graph.IsStoreFailure(o.Err) || !errors.As(o.Err, &node) || node.Cancelled
+	_, remote := g.(Engine)
+	return !remote && graph.StoreWasAway(o.Err)
 }
 
 // logs reports whether the engine of a graph writes the log of its runs.
