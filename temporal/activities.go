@@ -76,11 +76,13 @@ func (a *activities) again(ctx context.Context, err error) error {
 	case errors.As(err, &busy):
 		return sdk.NewApplicationErrorWithOptions(cut(err.Error()), typeBusy,
 			sdk.ApplicationErrorOptions{NextRetryDelay: min(max(busy.Remaining, 20*time.Millisecond), time.Second)})
+	case graph.StoreWasAway(err), errors.Is(err, checkpoint.ErrLeaseLost): // also where a node was stopped for it
+		return sdk.NewApplicationError(cut(err.Error()), typeBusy)
 	case errors.As(err, &node) && !errors.Is(err, graph.ErrProgram):
 		return nil
 	case errors.Is(err, graph.ErrProgram):
 		return a.notDeployed(ctx, err)
-	case checkpoint.IsTemporary(err), errors.Is(err, checkpoint.ErrClosed), errors.Is(err, checkpoint.ErrConflict) && !errors.Is(err, graph.ErrStale):
+	case errors.Is(err, checkpoint.ErrClosed), errors.Is(err, checkpoint.ErrConflict) && !errors.Is(err, graph.ErrStale):
 		return sdk.NewApplicationError(cut(err.Error()), typeBusy)
 	}
 	return nil

@@ -125,3 +125,49 @@ func TestOnce_TheStoreIsAwayDuringARun(t *testing.T) {
 		t.Errorf("the log is %q, want woke done", got)
 	}
 }
+
+// A waker dies with the run that it resumed. One that lacks the graph, or has another version of
+// it, leaves the thread to those that can go on with it.
+func TestOnce_OthersAfterADeath(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dies := true
+		node := func(ctx context.Context, s *log) error {
+			if err := graph.Sleep(ctx, "", time.Hour); err != nil {
+				return err
+			}
+			if dies {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			s.Log.Append("woke")
+			return nil
+		}
+		f := newFixture(t, node)
+		f.begin("t1")
+		f.clock.set(time.Hour)
+		ctx, die := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, die)
+		if _, err := wake.Once(ctx, f.config); !errors.Is(err, context.Canceled) {
+			t.Fatalf("the waker that dies: %v", err)
+		}
+		right := f.graph
+		b := graph.New[log]("waits") // without the node that is due
+		b.Node("b", graph.Func(node))
+		b.Edge(graph.Start, "b")
+		b.Edge("b", graph.End)
+		f.compile(b, graph.Retry{})
+		other := f.config.Resume
+		for i, resume := range []func(context.Context, graph.Timer) error{wake.Graphs(), other} {
+			f.config.Resume = resume
+			f.clock.set(time.Duration(2+i) * time.Hour)
+			if got, err := wake.Once(t.Context(), f.config); err == nil || got.Failed != 1 || got.Resumed != 0 {
+				t.Errorf("waker %d that cannot go on: got %+v, %v", i, got, err)
+			}
+		}
+		dies, f.graph, f.config.Resume = false, right, wake.Graphs(right.Untyped())
+		f.once(24*time.Hour, wake.Report{Resumed: 1})
+		if got := f.log("t1"); got != "woke done" || f.timers() != "" {
+			t.Errorf("got %q and the timers %q", got, f.timers())
+		}
+	})
+}

@@ -114,9 +114,8 @@ func (w *waker) attend(ctx context.Context, s *stored, now time.Time) error {
 		done = Report{Started: 1}
 		err = w.start(ctx, *s)
 	}
-	var busy *checkpoint.BusyError
-	if err != nil && (ctx.Err() != nil || errors.As(err, &busy) || errors.Is(err, checkpoint.ErrLeaseLost) || graph.StoreWasAway(err)) {
-		return err // the run was stopped, or that of another waker may be: the next one goes on with it
+	if err != nil && (ctx.Err() != nil || goesOnLater(err)) {
+		return err
 	}
 	s.Begun = false
 	if err != nil {
@@ -139,6 +138,14 @@ func (w *waker) attend(ctx context.Context, s *stored, now time.Time) error {
 		_, err = w.config.Timers.replace(ctx, again, again.entry)
 	}
 	return err
+}
+
+// goesOnLater reports whether a run that ended with err has not begun, or was stopped: a later
+// waker goes on with it.
+func goesOnLater(err error) bool {
+	var busy *checkpoint.BusyError
+	return errors.As(err, &busy) || errors.Is(err, ErrGraph) || errors.Is(err, graph.ErrProgram) || errors.Is(err, graph.ErrPinned) ||
+		errors.Is(err, checkpoint.ErrLeaseLost) || graph.StoreWasAway(err)
 }
 
 // overdue reports whether the thread still has what was due.
