@@ -23,8 +23,9 @@ import (
 
 func main() {
 	failed := false
+	sources := sources{set: token.NewFileSet(), files: map[string]*ast.File{}}
 	for _, platform := range os.Args[1:] {
-		for _, err := range check(platform) {
+		for _, err := range check(platform, sources) {
 			fmt.Fprintf(os.Stderr, "platforms: %s: %v\n", platform, err)
 			failed = true
 		}
@@ -45,7 +46,7 @@ type listed struct {
 }
 
 // check returns what does not compile on a platform such as linux/arm64.
-func check(platform string) (errs []error) {
+func check(platform string, sources sources) (errs []error) {
 	system, processor, ok := strings.Cut(platform, "/")
 	if !ok {
 		return []error{errors.New("write it as linux/arm64")}
@@ -79,20 +80,27 @@ func check(platform string) (errs []error) {
 				}
 			},
 		}
-		files, set := parse(p)
-		packages[p.ImportPath], _ = c.Check(p.ImportPath, set, files, nil)
+		packages[p.ImportPath], _ = c.Check(p.ImportPath, sources.set, sources.of(p), nil)
 	}
 }
 
-// parse reads the files of a package. A file that cannot be parsed has a part of a tree, which
-// fails in the check.
-func parse(p listed) (files []*ast.File, set *token.FileSet) {
-	set = token.NewFileSet()
+// sources are the files that were parsed, by path. Most belong to several platforms.
+type sources struct {
+	set   *token.FileSet
+	files map[string]*ast.File
+}
+
+// of returns the files of a package. A file that cannot be parsed has a part of a tree, which fails
+// in the check.
+func (s sources) of(p listed) (files []*ast.File) {
 	for _, name := range p.GoFiles {
-		file, _ := parser.ParseFile(set, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-		files = append(files, file)
+		path := filepath.Join(p.Dir, name)
+		if s.files[path] == nil {
+			s.files[path], _ = parser.ParseFile(s.set, path, nil, parser.SkipObjectResolution)
+		}
+		files = append(files, s.files[path])
 	}
-	return files, set
+	return files
 }
 
 // importer finds packages that were checked before.
