@@ -49,6 +49,13 @@ func (r reservations) settle(id string) bool {
 	return found
 }
 
+// remove removes reservations of calls that are not made.
+func (r reservations) remove(ids []string) {
+	for _, id := range ids {
+		delete(r, id)
+	}
+}
+
 // renew extends a reservation.
 func (r reservations) renew(id string, until time.Time) {
 	if o, found := r[id]; found {

@@ -47,7 +47,11 @@
 //     Config.Lease.
 //  5. An answer raises a limit once, also if the process dies after it. Questions that were asked
 //     in the same state of a limit raise it once together.
-//  6. A reservation is one write to the store, one round trip, and so is its end. The first use of
+//  6. A reservation whose reply is lost, or whose context ends before it, makes no call and is
+//     removed at once. If the store is away, the next call with one of its keys in the same process
+//     removes it. Until then it is reserved; if the process dies before, it counts as lost. A Rate
+//     counts it as a call that began.
+//  7. A reservation is one write to the store, one round trip, and so is its end. The first use of
 //     a key in a process reads before, and so does a refusal. A write that another process came
 //     before is repeated.
 //

@@ -3,6 +3,7 @@ package budget
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -36,7 +37,8 @@ type target struct {
 
 // Reserve reserves an amount for one call of a model, or of something else with a name. In a run it
 // is that of the run's thread. It returns an [*Error] if a limit refuses the call. Settle must be
-// called when the call has ended.
+// called when the call has ended. After an error nothing stays reserved, except while the store
+// cannot be reached: then the next call with the same keys removes it.
 func (l *Limiter) Reserve(ctx context.Context, model string, most Amount) (*Reservation, error) {
 	if most.negative() {
 		return nil, fmt.Errorf("budget: an amount must not be negative (got %+v)", most)
@@ -66,6 +68,7 @@ func (l *Limiter) Reserve(ctx context.Context, model string, most Amount) (*Rese
 	}
 	r.day = dayID(rec)
 	o := open{Amount: most, Task: graph.ExecutionID(ctx), Owner: l.owner, Until: until}
+	sent := false
 	err = t.update(ctx, r.ids(), func(d *batch) error {
 		for _, p := range r.place {
 			a := d.account(p.id)
@@ -78,9 +81,13 @@ func (l *Limiter) Reserve(ctx context.Context, model string, most Amount) (*Rese
 		own := d.day(r.day)
 		own.Day, own.Thread, own.Model, own.Metadata = rec.Day, rec.Thread, rec.Model, rec.Metadata
 		own.reserve(r.id, o, now)
+		sent = true
 		return nil
 	})
 	if err != nil {
+		if sent && !errors.As(err, new(*refusal)) {
+			r.revoke(ctx)
+		}
 		return nil, err
 	}
 	if renewed {
@@ -157,7 +164,26 @@ func (r *Reservation) Settle(ctx context.Context, s Spent) error {
 	})
 }
 
-// longestSettle bounds the end of a call.
+// revoke removes a reservation that may be stored although Reserve failed: a reply was lost, or the
+// context ended. If that fails too, or the write comes later, the next updates of the documents
+// remove it.
+func (r *Reservation) revoke(ctx context.Context) {
+	r.table.revoke(r.id, r.ids())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestSettle)
+	defer cancel()
+	err := r.table.update(ctx, r.ids(), func(d *batch) error {
+		for _, p := range r.place {
+			d.account(p.id)
+		}
+		d.day(r.day)
+		return nil
+	})
+	if err != nil {
+		r.limiter.config.Log.Warn("budget: remove a reservation that may be stored; the next call tries again", "error", err)
+	}
+}
+
+// longestSettle bounds the end of a call, and how long a reservation without one is removed.
 const longestSettle = 10 * time.Second
 
 // renew renews the reservation until the returned function is called, which waits for the last

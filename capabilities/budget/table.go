@@ -21,18 +21,22 @@ type table struct {
 	place document.Place
 	turn  chan struct{} // of the update that runs
 
-	mu   sync.Mutex
-	seen map[string]document.Doc // the zero Doc does not exist
+	mu      sync.Mutex
+	seen    map[string]document.Doc // the zero Doc does not exist
+	revoked map[string][]string     // reservations that each update removes, with their documents
 }
 
 // mostSeen bounds the documents in memory.
 const mostSeen = 4096
 
+// mostRevoked bounds the revoked reservations in memory.
+const mostRevoked = 1024
+
 // mostWrites bounds how often an update is repeated.
 const mostWrites = 1000
 
 func newTable(docs document.Store, name string) *table {
-	return &table{docs: docs, place: document.At("weft.budgets", cmp.Or(name, "default")), turn: make(chan struct{}, 1), seen: map[string]document.Doc{}}
+	return &table{docs: docs, place: document.At("weft.budgets", cmp.Or(name, "default")), turn: make(chan struct{}, 1), seen: map[string]document.Doc{}, revoked: map[string][]string{}}
 }
 
 // batch is an update of documents.
@@ -40,6 +44,7 @@ type batch struct {
 	accounts map[string]*account
 	days     map[string]*day
 	read     map[string]document.Doc
+	revoked  []string
 	err      error
 }
 
@@ -50,6 +55,7 @@ func (b *batch) account(id string) *account {
 	}
 	a := new(account)
 	b.decode(id, a)
+	a.Open.remove(b.revoked)
 	b.accounts[id] = a
 	return a
 }
@@ -61,6 +67,7 @@ func (b *batch) day(id string) *day {
 	}
 	d := new(day)
 	b.decode(id, d)
+	d.Open.remove(b.revoked)
 	b.days[id] = d
 	return d
 }
@@ -112,7 +119,7 @@ func (t *table) update(ctx context.Context, ids []string, change func(*batch) er
 		if err != nil {
 			return err
 		}
-		b := &batch{accounts: map[string]*account{}, days: map[string]*day{}, read: read}
+		b := &batch{accounts: map[string]*account{}, days: map[string]*day{}, read: read, revoked: t.revokedIn(ids)}
 		err = change(b)
 		switch {
 		case b.err != nil:
@@ -130,6 +137,7 @@ func (t *table) update(ctx context.Context, ids []string, change func(*batch) er
 		written, err := t.docs.Batch(ctx, t.place, changes)
 		if err == nil {
 			t.note(written)
+			t.removed(b.revoked, changes)
 			return nil
 		}
 		t.forget(ids)
@@ -204,6 +212,46 @@ func (t *table) forget(ids []string) {
 	defer t.mu.Unlock()
 	for _, id := range ids {
 		delete(t.seen, id)
+	}
+}
+
+// revoke lets updates remove a reservation from its documents, until each of them was written. A
+// write of the reservation that comes later is refused, because the documents have newer versions.
+func (t *table) revoke(reservation string, ids []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for r := range t.revoked { // any one
+		if len(t.revoked) < mostRevoked {
+			break
+		}
+		delete(t.revoked, r)
+	}
+	t.revoked[reservation] = ids
+}
+
+// revokedIn returns the revoked reservations of documents.
+func (t *table) revokedIn(ids []string) (all []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for r, in := range t.revoked {
+		if slices.ContainsFunc(in, func(id string) bool { return slices.Contains(ids, id) }) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// removed forgets revoked reservations of documents that were written without them.
+func (t *table) removed(reservations []string, written []document.Change) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range reservations {
+		left := slices.DeleteFunc(slices.Clone(t.revoked[r]), func(id string) bool {
+			return slices.ContainsFunc(written, func(c document.Change) bool { return c.ID == id })
+		})
+		if t.revoked[r] = left; len(left) == 0 {
+			delete(t.revoked, r)
+		}
 	}
 }
 
