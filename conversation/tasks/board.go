@@ -57,7 +57,7 @@ func (b *Board) Create(ctx context.Context, t Task) (Task, error) {
 }
 
 func (b *Board) put(ctx context.Context, t Task, version uint64) error {
-	value, err := validtext.Marshal(t)
+	value, err := validtext.Marshal(stored{t, t.claim})
 	if err != nil {
 		return fmt.Errorf("%w: %.200q: %w", ErrTask, t.ID, err)
 	}
@@ -77,7 +77,7 @@ func (b *Board) get(ctx context.Context, id string) (t Task, version uint64, err
 		err = fmt.Errorf("%w: %.200q", ErrNotFound, id)
 	}
 	if err == nil {
-		err = json.Unmarshal(d.Value, &t)
+		err = t.decode(d.Value)
 	}
 	return t, d.Version, err
 }
@@ -121,7 +121,7 @@ func (b *Board) List(ctx context.Context, q Query) ([]Task, error) {
 	}
 	list := make([]Task, len(docs))
 	for i, d := range docs {
-		if err := json.Unmarshal(d.Value, &list[i]); err != nil {
+		if err := list[i].decode(d.Value); err != nil {
 			return nil, fmt.Errorf("%w: %.200q: %w", ErrTask, d.ID, err)
 		}
 	}

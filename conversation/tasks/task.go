@@ -57,6 +57,22 @@ type Task struct {
 	Started  time.Time       `json:"started,omitzero"` // the start of the first attempt
 	Ended    time.Time       `json:"ended,omitzero"`
 	Deadline time.Time       `json:"deadline,omitzero"` // of the current attempt
+
+	claim string // identifies the last attempt
+}
+
+// stored is a task in the store.
+type stored struct {
+	Task
+	Claim string `json:"claim,omitempty"`
+}
+
+// decode reads a task from the store.
+func (t *Task) decode(value json.RawMessage) error {
+	var s stored
+	err := json.Unmarshal(value, &s)
+	*t, t.claim = s.Task, s.Claim
+	return err
 }
 
 // check returns an ErrTask if a new task is invalid.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -38,7 +37,9 @@ var errStopped = errors.New("tasks: the task was ended by another caller")
 
 // Run runs a pending task with a worker, and returns the task afterwards. If the worker fails, the
 // status of the task is Failed and the error is nil. An error means that the task could not be run
-// or stored: an ErrTransition if it was not pending, or if another caller ended it meanwhile.
+// or stored: an ErrTransition if it was not pending, or if another caller ended it meanwhile. Once
+// the task is in progress, a call that fails because the store is away is repeated for 30 seconds,
+// also if ctx has ended.
 func (b *Board) Run(ctx context.Context, id string, w Worker) (Task, error) {
 	return b.work(ctx, id, w, func(t *Task) error {
 		if t.Status != Pending {
@@ -62,13 +63,8 @@ func (b *Board) Resume(ctx context.Context, id string, answer json.RawMessage, w
 	})
 }
 
-func (b *Board) work(ctx context.Context, id string, w Worker, begin func(*Task) error) (Task, error) {
-	t, err := b.change(ctx, id, func(t *Task) error {
-		if err := begin(t); err != nil {
-			return err
-		}
-		return t.move(InProgress, b.now())
-	})
+func (b *Board) work(ctx context.Context, id string, w Worker, may func(*Task) error) (Task, error) {
+	before, t, err := b.begin(ctx, id, may)
 	if err != nil {
 		return t, err
 	}
@@ -77,8 +73,14 @@ func (b *Board) work(ctx context.Context, id string, w Worker, begin func(*Task)
 	defer b.register(id, cancel)()
 	settle := context.WithoutCancel(ctx)
 	// A caller that ends the task from now on finds the worker. This read finds an earlier end.
-	if now, err := b.Get(settle, id); err != nil || !t.sameWork(now) {
-		return now, cmp.Or[error](err, &TransitionError{now.ID, now.Status, Completed})
+	now, err := again(func() (Task, error) { return b.Get(settle, id) })
+	switch {
+	case err == nil && !t.sameWork(now):
+		return now, &TransitionError{now.ID, now.Status, Completed}
+	case errors.Is(err, ErrNotFound):
+		return now, err
+	case err != nil:
+		return b.undo(settle, before, t, err)
 	}
 	unwatch := b.watch(ctx, t, cancel)
 	out := do(ctx, t, w)
@@ -88,17 +90,6 @@ func (b *Board) work(ctx context.Context, id string, w Worker, begin func(*Task)
 		return b.settle(settle, t, Outcome{Status: Failed, Reason: fmt.Sprintf("the outcome cannot be stored: %v", err)})
 	}
 	return done, err
-}
-
-// settle stores the outcome of the attempt that began with t.
-func (b *Board) settle(ctx context.Context, t Task, out Outcome) (Task, error) {
-	return b.change(ctx, t.ID, func(now *Task) error {
-		if !t.sameWork(*now) {
-			return &TransitionError{now.ID, now.Status, out.Status}
-		}
-		now.Result, now.Question, now.Reason = out.Result, out.Question, strings.ToValidUTF8(out.Reason, "\uFFFD")
-		return now.move(out.Status, b.now())
-	})
 }
 
 // watch stops a worker when another process ended its task, until the returned function is called.
@@ -140,12 +131,6 @@ func (b *Board) register(id string, cancel context.CancelCauseFunc) (unregister 
 			delete(b.running, id)
 		}
 	}
-}
-
-// sameWork reports whether the attempt that began with t is still the current one. A task that was
-// deleted and created again with the same id differs by its times.
-func (t Task) sameWork(now Task) bool {
-	return now.Status == InProgress && now.Attempt == t.Attempt && now.Created.Equal(t.Created) && now.Started.Equal(t.Started)
 }
 
 // do calls a worker, and returns a valid outcome.

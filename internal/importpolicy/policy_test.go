@@ -71,7 +71,7 @@ var policies = []policy{
 	{name: "conversation", imports: []string{"state/message", "checkpoint", "checkpoint/document", "checkpoint/topic"}, modules: []string{"github.com/google/uuid"}},
 	{name: "conversation/session", imports: []string{"internal/validtext", "state/message", "checkpoint", "checkpoint/document"}, modules: []string{"github.com/google/uuid"}},
 	{name: "conversation/thread", imports: []string{"internal/validtext", "internal/values", "checkpoint/document"}, modules: []string{"github.com/tidwall/gjson"}},
-	{name: "conversation/tasks", imports: []string{"internal/validtext", "checkpoint/document"}},
+	{name: "conversation/tasks", imports: []string{"internal/validtext", "checkpoint", "checkpoint/document"}},
 	{name: "internal/servicetest", imports: []string{ // for tests alone
 		"internal/racescale", "state/message", "checkpoint/document", "conversation", "conversation/session", "conversation/tasks", "conversation/thread",
 	}, modules: []string{"github.com/anishathalye/porcupine"}},
