@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -44,6 +45,12 @@ func (h host) Job(ctx context.Context, r queue.Run) (work.Job, error) {
 		}
 		if j.Answers, err = s.answers(info, r.Attempt > 1); err != nil {
 			return j, err
+		}
+		if s.Answers == nil && s.Resume != nil { // the run may ask more before a later attempt
+			s.Answers, s.Resume = &j.Answers, nil
+			if j.Request, err = encode(s.stored()); err != nil {
+				return j, err
+			}
 		}
 	case !errors.Is(err, graph.ErrUnknownThread):
 		return j, err
@@ -129,10 +136,13 @@ func (h host) Start(ctx context.Context, thread, run string) (start wire.RunStar
 }
 
 // answers returns the answers of a run to the questions of the newest commit. again is true for an
-// attempt after the first: an earlier one may have stored the answers, so that no question is open.
+// attempt after the first. It has the answers of the first: a question that is open now may be one
+// that the run has asked since. If an earlier attempt has stored them, no question may be open.
 func (s *runSpec) answers(info graph.CommitInfo, again bool) (graph.Answers, error) {
 	switch {
-	case s.Answers != nil && !again:
+	case s.Answers != nil && again && !slices.ContainsFunc(info.Interrupts, isQuestion):
+		return graph.Answers{}, nil
+	case s.Answers != nil:
 		return *s.Answers, nil
 	case s.Resume == nil:
 		return graph.Answers{}, nil
@@ -143,6 +153,9 @@ func (s *runSpec) answers(info graph.CommitInfo, again bool) (graph.Answers, err
 	}
 	return a, err
 }
+
+// isQuestion reports whether an interrupt waits for an answer.
+func isQuestion(in graph.Interrupt) bool { return in.Kind == "question" }
 
 // Ended implements work.Host. It stores the webhook of the run, and its end in the record of its
 // thread. If the thread is to be removed, it stores a leftover in place of that record.

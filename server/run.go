@@ -46,7 +46,8 @@ type runSpec struct {
 	Input     json.RawMessage    `json:"input,omitempty"` // as the graph reads it; see AsSent
 	Edit      *graph.UntypedEdit `json:"edit,omitempty"`
 	// Resume is command.resume; nil if the command has none. Answers is what was made of it when
-	// the run was created; nil if it was created behind others.
+	// the run was created. A run that was created behind others has Answers when it begins, in
+	// place of Resume.
 	Resume  json.RawMessage `json:"resume,omitempty"`
 	Answers *graph.Answers  `json:"answers,omitempty"`
 	Strict  bool            `json:"strict,omitempty"`

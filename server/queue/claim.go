@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -291,6 +292,21 @@ func (c *Claim) at(t *thread) int {
 		return i
 	}
 	return -1
+}
+
+// Amend replaces the request of the run. ErrLost means that the run belongs to another process.
+func (c *Claim) Amend(ctx context.Context, request json.RawMessage) error {
+	return c.queue.changeFrom(ctx, c.taken.again(), c.Run.Thread, func(t *thread) error {
+		if c.at(t) < 0 {
+			return fmt.Errorf("%w: run %.100q of thread %.100q", ErrLost, c.Run.ID, c.Run.Thread)
+		}
+		r := c.Run
+		r.Request = request
+		t.set(r)
+		t.look, t.later, t.looked = t.now.Add(c.queue.config.Lease), true, c.taken.looked
+		c.Run, c.taken = r, t
+		return nil
+	})
 }
 
 // Finish ends the run, and releases the lease. With [Undo] in line for the run, its commits and its

@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -278,6 +279,38 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+func TestAmend_ReplacesTheRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := inMemory()
+		q := s.process(t)
+		create(t, q, "t", "r1", queue.Enqueue)
+		request := func(want string) {
+			t.Helper()
+			if r, err := q.Get(t.Context(), "t", "r1"); err != nil || string(r.Request) != want {
+				t.Errorf("the request is %s with error %v, want %s", r.Request, err, want)
+			}
+		}
+		dead := claim(t, q, 1, "r1")[0]
+		if err := dead.Amend(t.Context(), json.RawMessage("1")); err != nil {
+			t.Fatal(err)
+		}
+		request("1")
+		dead.Abandon()
+		time.Sleep(2 * queue.DefaultLease)
+		next := claim(t, q, 1, "r1")[0]
+		if err := dead.Amend(t.Context(), json.RawMessage("2")); !errors.Is(err, queue.ErrLost) || string(next.Run.Request) != "1" {
+			t.Errorf("got %v and the request %s, want ErrLost for a claim that was taken over, and 1", err, next.Run.Request)
+		}
+		create(t, q, "t", "r2", queue.Enqueue) // the line that the claim knows is not the newest
+		if err := next.Amend(t.Context(), json.RawMessage("3")); err != nil {
+			t.Error(err)
+		}
+		finish(t, next)
+		request("3")
+		finish(t, claim(t, q, 1, "r2")[0])
+	})
 }
 
 func TestPutBack_DoesNotCountTheAttempt(t *testing.T) {

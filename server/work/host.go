@@ -30,6 +30,10 @@ type Job struct {
 	Edit    *graph.UntypedEdit
 	Answers graph.Answers
 
+	// Request, unless it is nil, replaces that of the run before it begins: what was found out then
+	// holds for later attempts.
+	Request json.RawMessage
+
 	// Start is how the log shows the run; nil leaves it out of the log. Step and Head are as in
 	// wire.RecorderOptions.
 	Start *wire.RunStart

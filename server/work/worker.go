@@ -152,7 +152,9 @@ func (w *Worker) attempt(ctx context.Context, c *queue.Claim) (o Outcome, err er
 	journal := w.log.Writer(c.Run.Thread, c.Run.ID, c.Run.Attempt)
 	var job Job
 	o = w.outcome(ctx, c, journal, func() (err error) {
-		job, err = w.config.Host.Job(c.Context(), c.Run)
+		if job, err = w.config.Host.Job(c.Context(), c.Run); err == nil && job.Request != nil {
+			err = c.Amend(c.Context(), job.Request)
+		}
 		return err
 	}, &job)
 	switch {
@@ -185,7 +187,7 @@ var errAgain = errors.New("work: the run is to be begun again")
 
 // ownsNoMore reports whether an attempt failed because its claim is lost.
 func (w *Worker) ownsNoMore(ctx context.Context, c *queue.Claim, err error) bool {
-	return errors.Is(err, checkpoint.ErrLeaseLost) || errors.Is(err, checkpoint.ErrFenced) && c.Lost(context.WithoutCancel(ctx))
+	return errors.Is(err, checkpoint.ErrLeaseLost) || errors.Is(err, queue.ErrLost) || errors.Is(err, checkpoint.ErrFenced) && c.Lost(context.WithoutCancel(ctx))
 }
 
 // storeWasAway reports whether an attempt failed because its store did not answer: the next attempt

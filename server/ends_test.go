@@ -1,0 +1,179 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/weftrun/weft/checkpoint"
+	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server/queue"
+)
+
+// refusal is a document store that refuses the next batches with a document that has all of texts.
+type refusal struct {
+	document.Store
+	mu    sync.Mutex
+	texts []string
+	err   error
+	left  int // batches to refuse
+}
+
+func (s *refusal) Batch(ctx context.Context, p document.Place, changes []document.Change) ([]document.Doc, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range changes {
+		missing := false
+		for _, text := range s.texts {
+			missing = missing || !strings.Contains(string(c.Value), text)
+		}
+		if s.left > 0 && !missing {
+			s.left--
+			return nil, s.err
+		}
+	}
+	return s.Store.Batch(ctx, p, changes)
+}
+
+// refuse refuses n batches with a document that has all of texts.
+func (s *refusal) refuse(n int, err error, texts ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left, s.err, s.texts = n, err, texts
+}
+
+// single is a server of one graph, with one node.
+type single struct {
+	*testing.T
+	*Server
+	docs *refusal
+}
+
+func newSingle(t *testing.T, node func(context.Context, *onceState) error) *single {
+	store, docs := new(checkpoint.Memory), &refusal{Store: new(document.Map)}
+	b := graph.New[onceState]("g")
+	b.Node("a", graph.Func(node))
+	b.Edge(graph.Start, "a")
+	b.Edge("a", graph.End)
+	g, err := b.Compile(graph.Config{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(t.Context(), Config{
+		Store: store, Documents: docs, Graphs: map[string]graph.Untyped{"g": g.Untyped()}, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &single{t, s, docs}
+}
+
+// call makes a request, such as "POST /threads".
+func (s *single) call(request, body string) gjson.Result {
+	s.Helper()
+	method, path, _ := strings.Cut(request, " ")
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	s.ServeHTTP(w, r)
+	if w.Code >= 300 {
+		s.Fatalf("%s: status %d: %s", request, w.Code, w.Body)
+	}
+	return gjson.Parse(w.Body.String())
+}
+
+// start creates a run on a thread, with more members of the request.
+func (s *single) start(thread, members string) (id string) {
+	s.Helper()
+	return s.call("POST /threads/"+thread+"/runs", `{"assistant_id":"g",`+members+`}`).Get("run_id").String()
+}
+
+// work works until the runs of a thread have ended, and returns the last one.
+func (s *single) work(thread string) (last queue.Run) {
+	s.Helper()
+	ctx, stop := context.WithCancel(s.Context())
+	unfinished, err := s.queue.Unfinished(ctx, thread)
+	ended := make(chan struct{})
+	go func() { s.worker(Workers{Slots: 4}).Work(ctx); close(ended) }()
+	for _, id := range unfinished {
+		if last, err = s.queue.Wait(ctx, thread, id); err != nil {
+			s.Error(err)
+		}
+	}
+	if err != nil || len(unfinished) == 0 {
+		s.Errorf("%d runs to work on, and error %v", len(unfinished), err)
+	}
+	stop()
+	<-ended
+	return last
+}
+
+// asksTwice asks two questions, one after the other.
+func asksTwice(ctx context.Context, s *onceState) error {
+	for _, prompt := range []string{"pay 1?", "pay 1000?"} {
+		answer, err := graph.Ask[string](ctx, graph.Question{Prompt: prompt})
+		if err != nil {
+			return err
+		}
+		s.Log.Append(answer)
+	}
+	return nil
+}
+
+func TestRun_ResumeAnswersOnlyWhatWasOpen(t *testing.T) {
+	died := errors.New("the process died")
+	for name, resume := range map[string]string{"value": `"yes"`, "by id": `{"ID":"yes"}`} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSingle(t, asksTwice)
+				thread := s.call("POST /threads", `{}`).Get("thread_id").String()
+				s.start(thread, `"input":{}`)
+				s.work(thread)
+				id := s.call("GET /threads/"+thread+"/state", ``).Get("interrupts.0.id").String()
+				run := s.start(thread, `"command":{"resume":`+strings.ReplaceAll(resume, "ID", id)+`}`)
+				s.docs.refuse(1, died, run, `"waiting":true`)
+				s.asks(thread, "pay 1000?")
+			})
+		})
+	}
+	t.Run("behind another run", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSingle(t, asksTwice)
+			thread := s.call("POST /threads", `{}`).Get("thread_id").String()
+			s.start(thread, `"input":{}`)
+			run := s.start(thread, `"command":{"resume":"yes"}`)
+			s.docs.refuse(1, died, run, `"waiting":true`)
+			s.asks(thread, "pay 1000?")
+		})
+	})
+	t.Run("behind another run, with nothing to answer", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSingle(t, asksTwice)
+			thread := s.call("POST /threads", `{}`).Get("thread_id").String()
+			s.start(thread, `"input":{},"interrupt_before":["a"]`)
+			run := s.start(thread, `"command":{"resume":"yes"}`)
+			s.docs.refuse(1, died, run, `"waiting":true`)
+			s.asks(thread, "pay 1?")
+		})
+	})
+}
+
+// asks fails the test unless the last run of a thread has ended with its second attempt, and asks
+// this question alone.
+func (s *single) asks(thread, prompt string) {
+	s.Helper()
+	r := s.work(thread)
+	state := s.call("GET /threads/"+thread+"/state", ``)
+	if r.Status != queue.Success || r.Attempt != 2 || state.Get("interrupts.#").Int() != 1 || !strings.Contains(state.Get("interrupts").Raw, prompt) {
+		s.Errorf("the run is %s after attempt %d, error %v, and asks %s; want attempt 2 and the question %q",
+			r.Status, r.Attempt, r.Error, state.Get("interrupts"), prompt)
+	}
+}
