@@ -231,7 +231,8 @@ type leftover struct {
 // leftoverTime is how long clients can read the end of a run whose thread is removed.
 const leftoverTime = 10 * time.Second
 
-// removeLeftovers removes the threads whose runs have ended.
+// removeLeftovers removes the threads whose runs have ended. One whose run another process has to
+// end again stays until then.
 func (s *Server) removeLeftovers(ctx context.Context) error {
 	now := s.now()
 	var due []string
@@ -242,6 +243,10 @@ func (s *Server) removeLeftovers(ctx context.Context) error {
 		return nil
 	})
 	for i := 0; i < len(due) && err == nil; i++ {
+		var unfinished []string
+		if unfinished, err = s.queue.Unfinished(ctx, due[i]); err != nil || len(unfinished) > 0 {
+			continue
+		}
 		if err = s.removeThread(ctx, due[i]); err == nil {
 			err = s.leftovers.delete(ctx, due[i])
 		}

@@ -105,7 +105,8 @@ func (s *Server) turn(ctx context.Context, name string, period time.Duration) (b
 }
 
 // expire removes a thread whose time has passed, or its old commits. It holds the thread, so that
-// no run begins meanwhile, and looks again.
+// no run begins meanwhile, and looks again. It leaves a thread with a run to a later sweep: the
+// process of the run may be dead, and no other can end the run while the thread is held.
 func (s *Server) expire(ctx context.Context, id string, now time.Time) (done bool, err error) {
 	held, err := checkpoint.Hold(ctx, s.config.Store, id, checkpoint.HoldOptions{Owner: "weft ttl"})
 	if errors.Is(err, checkpoint.ErrOwned) {
@@ -118,6 +119,9 @@ func (s *Server) expire(ctx context.Context, id string, now time.Time) (done boo
 	ctx = held.Context()
 	t, found, err := s.threads.get(ctx, id)
 	if err != nil || !found || !t.record.due(now) {
+		return false, err
+	}
+	if unfinished, err := s.queue.Unfinished(ctx, id); err != nil || len(unfinished) > 0 {
 		return false, err
 	}
 	if t.record.TTL.Strategy == ttlDelete {

@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,7 +12,9 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/server/wire"
+	"github.com/weftrun/weft/server/work"
 	"github.com/weftrun/weft/state"
 )
 
@@ -130,4 +134,46 @@ func TestWork_SweepsUntilItsContextEnds(t *testing.T) {
 		cancel()
 		<-ended
 	})
+}
+
+// A process has died after it had stored the end of a run in the record of its thread.
+func TestExpire_LeavesAThreadWhoseRunHasToBeEnded(t *testing.T) {
+	for _, members := range []string{`"on_completion":"keep"`, `"on_completion":"delete"`} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSingle(t, func(context.Context, *onceState) error { return nil })
+			made := s.call("POST /runs", `{"assistant_id":"g","input":{},`+members+`}`)
+			thread := made.Get("thread_id").String()
+			left := strings.Contains(members, "delete")
+			if !left {
+				s.call("PATCH /threads/"+thread, `{"ttl":1}`)
+			}
+			claims, err := s.queue.Claim(t.Context(), 1)
+			if err != nil || len(claims) != 1 {
+				t.Fatalf("Claim returned %d claims and error %v", len(claims), err)
+			}
+			if err := (host{s.Server}).Ended(t.Context(), claims[0].Run, work.Outcome{Status: queue.Success}); err != nil {
+				t.Fatal(err)
+			}
+			claims[0].Abandon()
+			time.Sleep(time.Hour) // of the fake clock
+			remove := func(want int) {
+				t.Helper()
+				ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+				defer stop()
+				_, err := s.sweep(ctx)
+				err = errors.Join(err, s.removeLeftovers(ctx))
+				runs, err2 := s.queue.List(ctx, thread)
+				if err := errors.Join(err, err2); err != nil || len(runs) != want {
+					t.Errorf("%d runs are left and error %v, want %d", len(runs), err, want)
+				}
+				time.Sleep(time.Hour)
+			}
+			remove(1)
+			if r := s.work(thread); r.Status != queue.Success {
+				t.Errorf("the run has ended with %s", r.Status)
+			}
+			time.Sleep(time.Hour)
+			remove(0)
+		})
+	}
 }
