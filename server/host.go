@@ -157,32 +157,37 @@ func (s *runSpec) answers(info graph.CommitInfo, again bool) (graph.Answers, err
 // isQuestion reports whether an interrupt waits for an answer.
 func isQuestion(in graph.Interrupt) bool { return in.Kind == "question" }
 
-// Ended implements work.Host. It stores the webhook of the run, and its end in the record of its
-// thread. If the thread is to be removed, it stores a leftover in place of that record.
+// Ended implements work.Host. It stores the end of the run in the record of its thread. If the
+// thread is to be removed, it stores a leftover in place of that. The webhook is last: it may be
+// sent at once, and is stored once where the others are tried again.
 func (h host) Ended(ctx context.Context, r queue.Run, o work.Outcome) error {
 	s, err := specOf(r)
 	if err != nil {
 		return err
 	}
 	fired := errors.Is(o.Err, errFired) // another run of the firing reports, and has the thread
-	if !fired {
-		if err := h.server.report(ctx, r, &s, o); err != nil {
-			return err
-		}
-	}
 	if s.Removed && !(s.StaysAsking && o.Result.Status == graph.Interrupted) {
 		now := h.server.now()
-		_, err := h.server.leftovers.create(ctx, r.Thread, leftover{now.Add(leftoverTime)}, now)
+		_, err = h.server.leftovers.create(ctx, r.Thread, leftover{now.Add(leftoverTime)}, now)
+	} else {
+		err = h.record(ctx, r, &s, o)
+	}
+	if err != nil || fired {
 		return err
 	}
-	_, _, err = h.server.threads.change(ctx, r.Thread, func(t *thread) error {
+	return h.server.report(ctx, r, &s, o)
+}
+
+// record stores the end of a run in the record of its thread.
+func (h host) record(ctx context.Context, r queue.Run, s *runSpec, o work.Outcome) error {
+	_, _, err := h.server.threads.change(ctx, r.Thread, func(t *thread) error {
 		unfinished, err := h.server.queue.Unfinished(ctx, r.Thread)
 		if err != nil {
 			return err
 		}
 		t.Status, t.Interrupts, t.Error, t.Ended, t.Copied = wire.ThreadIdle, nil, nil, r.ID, nil
 		switch {
-		case fired:
+		case errors.Is(o.Err, errFired):
 		case o.Status == queue.Failed || o.Status == queue.TimedOut:
 			t.Status, t.Error = wire.ThreadError, wire.RunErrorOf(o.Err, s.Kwargs.Config.RecursionLimit)
 		case o.Result.Status == graph.Interrupted:
@@ -233,7 +238,7 @@ func (s *Server) report(ctx context.Context, r queue.Run, spec *runSpec, o work.
 	if err != nil {
 		return err
 	}
-	return s.webhooks.add(ctx, r.ID, spec.Kwargs.Webhook, data)
+	return s.webhooks.put(ctx, r.ID, spec.Kwargs.Webhook, data, nil)
 }
 
 // outcome returns how a run has ended, for a client that waits for it.

@@ -100,14 +100,17 @@ func (w *webhooks) check(text string) error {
 
 // add stores a webhook. The same id again is no second webhook.
 func (w *webhooks) add(ctx context.Context, id, to string, body []byte) error {
+	return ignoreConflict(w.put(ctx, id, to, body, new(uint64(0))))
+}
+
+// put stores a webhook. Without a version it replaces one with the same id that is not delivered
+// yet, such as that of an attempt whose end was not stored.
+func (w *webhooks) put(ctx context.Context, id, to string, body []byte, version *uint64) error {
 	value, err := encode(delivery{URL: to, Body: body})
 	if err != nil {
 		return err
 	}
-	_, err = w.docs.Set(ctx, w.place, document.Change{ID: id, Value: value, Order: document.AtTime(w.now()), If: new(uint64(0))})
-	if errors.Is(err, document.ErrConflict) {
-		return nil
-	}
+	_, err = w.docs.Set(ctx, w.place, document.Change{ID: id, Value: value, Order: document.AtTime(w.now()), If: version})
 	return err
 }
 

@@ -12,9 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/wake"
 )
 
@@ -96,6 +99,30 @@ func TestWebhooks_AreTriedThreeTimes(t *testing.T) {
 	if len(never.bodies) != 3 || len(*failed) != 1 {
 		t.Errorf("a server that fails got %d requests and %d failures were reported, want 3 and 1", len(never.bodies), len(*failed))
 	}
+}
+
+// The first attempt of a run has failed, and its end could not be stored. The second succeeds.
+func TestWebhooks_TheEndThatTheRunHas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		s := newSingle(t, func(context.Context, *onceState) error {
+			if calls++; calls == 1 {
+				return errors.New("no network")
+			}
+			return nil
+		})
+		thread := s.call("POST /threads", `{}`).Get("thread_id").String()
+		run := s.start(thread, `"input":{},"webhook":"/hook"`)
+		s.docs.refuse(1, errors.New("the process died"), run, `"status":"error"`, "no network")
+		r := s.work(thread)
+		docs, err := s.docs.Query(t.Context(), document.Query{Place: s.webhooks.place})
+		if err != nil || len(docs) != 1 || r.Status != queue.Success || r.Attempt != 2 {
+			t.Fatalf("the run is %s after attempt %d, with %d webhooks and error %v; want one success, and one webhook", r.Status, r.Attempt, len(docs), err)
+		}
+		if got := gjson.GetBytes(docs[0].Value, "body.status").String(); got != "success" {
+			t.Errorf("the webhook has status %q, want that of the run, success", got)
+		}
+	})
 }
 
 func sign(body string) string {

@@ -157,15 +157,6 @@ func (q *Queue) leased(thread string) string {
 	return fmt.Sprintf("weft.claim/%x", sha256.Sum256([]byte(thread)))
 }
 
-// lookAgain stores when to look at a thread again, unless that has changed meanwhile.
-func (q *Queue) lookAgain(ctx context.Context, look document.Doc, at time.Time) error {
-	c := document.Change{ID: look.ID, If: &look.Version, Value: emptyObject, Order: document.AtTime(at)}
-	if _, err := q.config.Documents.Set(ctx, looks, c); !errors.Is(err, document.ErrConflict) {
-		return err
-	}
-	return nil
-}
-
 // take marks the next run of a thread as running under the lease of c. The run stays empty if there
 // is none. reaped is true if another claim had marked it. looked is the document that has when to
 // look at the thread; nil if that is not known.
@@ -310,7 +301,8 @@ func (c *Claim) Amend(ctx context.Context, request json.RawMessage) error {
 }
 
 // Finish ends the run, and releases the lease. With [Undo] in line for the run, its commits and its
-// document are removed instead. ErrLost means that the run belongs to another process.
+// document are removed instead. ErrLost means that the run belongs to another process. After an
+// error that is temporary the claim still has the lease: call Finish again, or Abandon.
 func (c *Claim) Finish(ctx context.Context, end End) error {
 	if !end.Status.Ended() {
 		return fmt.Errorf("%w: the status of an end must be final (got %q)", ErrRequest, end.Status)
@@ -353,7 +345,7 @@ func (c *Claim) deleteCommits(ctx context.Context) error {
 const undoTime = time.Minute
 
 // PutBack makes the run pending again in its place, without counting the attempt, and releases the
-// lease: another process goes on with it at once.
+// lease: another process goes on with it at once. Its errors are as those of Finish.
 func (c *Claim) PutBack(ctx context.Context) error {
 	return c.leave(ctx, func(t *thread, i int) error {
 		t.line.Runs[i].Fence = ""
@@ -388,6 +380,9 @@ func (c *Claim) leave(ctx context.Context, do func(t *thread, i int) error) erro
 		}
 		return nil
 	})
+	if checkpoint.IsTemporary(err) { // the caller may try again
+		return err
+	}
 	return errors.Join(err, c.release(ctx))
 }
 

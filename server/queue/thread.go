@@ -170,6 +170,15 @@ func (t *thread) lookLater(ctx context.Context) error {
 	}
 }
 
+// lookAgain stores when to look at a thread again, unless that has changed meanwhile.
+func (q *Queue) lookAgain(ctx context.Context, look document.Doc, at time.Time) error {
+	c := document.Change{ID: look.ID, If: &look.Version, Value: emptyObject, Order: document.AtTime(at)}
+	if _, err := q.config.Documents.Set(ctx, looks, c); !errors.Is(err, document.ErrConflict) {
+		return err
+	}
+	return nil
+}
+
 // get returns a run of the thread.
 func (t *thread) get(ctx context.Context, id string) (Run, error) { return t.queue.Get(ctx, t.id, id) }
 

@@ -16,8 +16,8 @@ import (
 type Host interface {
 	// Job returns how to run r. An error is the failure of the run.
 	Job(ctx context.Context, r queue.Run) (Job, error)
-	// Ended is called when a run has ended, before its document has the end. If it fails, the run
-	// is ended again later.
+	// Ended is called when a run has ended, before its document has the end. After an error that is
+	// temporary it is called again. After another the run is begun again, and may end differently.
 	Ended(ctx context.Context, r queue.Run, o Outcome) error
 }
 

@@ -37,6 +37,7 @@ type host struct {
 	options graph.RunOptions
 	mu      sync.Mutex
 	ended   []string // run, status
+	away    int      // how many calls of Ended fail
 }
 
 func (h *host) Job(ctx context.Context, r queue.Run) (work.Job, error) {
@@ -68,6 +69,9 @@ func (h *host) Start(_ context.Context, thread, run string) (wire.RunStart, bool
 func (h *host) Ended(_ context.Context, r queue.Run, o work.Outcome) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.away--; h.away >= 0 {
+		return fmt.Errorf("%w: a test", checkpoint.ErrUnavailable)
+	}
 	h.ended = append(h.ended, fmt.Sprint(r.ID, " ", o.Status))
 	return nil
 }

@@ -172,15 +172,39 @@ func (w *Worker) attempt(ctx context.Context, c *queue.Claim) (o Outcome, err er
 		}
 	}
 	w.close(ctx, c, journal)
-	ctx = context.WithoutCancel(ctx)
 	if o.Status == queue.Pending {
-		return o, c.PutBack(ctx)
+		return o, store(ctx, c, c.PutBack)
 	}
-	if err := w.config.Host.Ended(ctx, c.Run, o); err != nil {
+	ended := func(ctx context.Context) error { return w.config.Host.Ended(ctx, c.Run, o) }
+	if err := store(ctx, c, ended); err != nil {
 		return o, err
 	}
-	return o, c.Finish(ctx, o.end(job.Options.MaxSteps))
+	return o, store(ctx, c, func(ctx context.Context) error { return c.Finish(ctx, o.end(job.Options.MaxSteps)) })
 }
+
+// store stores the end of an attempt. While its store is away it tries again, until the claim is
+// lost or the worker has no more time: another attempt would run what has ended.
+func store(ctx context.Context, c *queue.Claim, end func(context.Context) error) error {
+	for wait := firstWait; ; wait = min(2*wait, mostWait) {
+		err := end(context.WithoutCancel(ctx))
+		if !checkpoint.IsTemporary(err) {
+			return err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-c.Context().Done():
+			timer.Stop()
+			return err
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+// The times between two tries to store an end.
+const firstWait, mostWait = 50 * time.Millisecond, time.Second
 
 // errAgain is returned for an attempt that is followed by another when the lease has run out.
 var errAgain = errors.New("work: the run is to be begun again")
