@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -176,4 +177,78 @@ func (s *single) asks(thread, prompt string) {
 		s.Errorf("the run is %s after attempt %d, error %v, and asks %s; want attempt 2 and the question %q",
 			r.Status, r.Attempt, r.Error, state.Get("interrupts"), prompt)
 	}
+}
+
+// Two runs are given up, since their processes have died. Three are cancelled: two before any run
+// began, and one behind a run that is running.
+func TestRun_EndsWithoutAWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSingle(t, func(context.Context, *onceState) error { return nil })
+		begin := func(path, members string) (run, thread string) {
+			made := s.call("POST "+path+"/runs", `{"assistant_id":"g","input":{},"webhook":"/hook"`+members+`}`)
+			return made.Get("run_id").String(), made.Get("thread_id").String()
+		}
+		thread := func() string { return "/threads/" + s.call("POST /threads", `{}`).Get("thread_id").String() }
+		claim := func(want int) {
+			t.Helper()
+			claims, err := s.queue.Claim(t.Context(), 8)
+			for _, c := range claims {
+				c.Abandon()
+			}
+			if err != nil || len(claims) != want {
+				t.Errorf("Claim returned %d claims and error %v, want %d", len(claims), err, want)
+			}
+		}
+		// ended checks the webhook of a run, and the status of the record of its thread; "" is a
+		// thread that is to be removed.
+		ended := func(run, thread, webhook, status string) {
+			t.Helper()
+			d, err := s.docs.Get(t.Context(), s.webhooks.place, run)
+			body := gjson.GetBytes(d.Value, "body")
+			if got := strings.TrimSpace(body.Get("status").String() + " " + body.Get("error.error").String()); err != nil || got != webhook {
+				t.Errorf("the webhook has status %q and error %v, want %q", got, err, webhook)
+			}
+			if _, left, err := s.leftovers.get(t.Context(), thread); left != (status == "") || err != nil {
+				t.Errorf("the thread is to be removed: %v with error %v, want %v", left, err, !left)
+			}
+			if r, found, err := s.threads.get(t.Context(), thread); found != (status != "") || string(r.record.Status) != status || err != nil {
+				t.Errorf("the thread has status %q with error %v, want %q", r.record.Status, err, status)
+			}
+		}
+		given, on := begin(thread(), "")
+		givenOwn, ownThread := begin("", `,"on_completion":"delete"`)
+		for range 3 {
+			claim(2)
+			time.Sleep(2 * queue.DefaultLease)
+		}
+		claim(0)
+		ended(given, on, "error "+queue.AttemptsExceeded, "error")
+		ended(givenOwn, ownThread, "error "+queue.AttemptsExceeded, "")
+
+		cancelled, other := begin(thread(), "")
+		s.call("POST /threads/"+other+"/runs/"+cancelled+"/cancel", "")
+		ended(cancelled, other, "interrupted", "idle")
+		own, last := begin("", `,"on_completion":"delete"`)
+		r, err := s.queue.Get(t.Context(), last, own)
+		if err := errors.Join(err, s.cancel(t.Context(), r, queue.Stop)); err != nil {
+			t.Error(err)
+		}
+		ended(own, last, "interrupted", "")
+
+		begin("/threads/"+other, "")
+		claim(1)
+		behind, _ := begin("/threads/"+other, "")
+		s.call("POST /threads/"+other+"/runs/"+behind+"/cancel", "")
+		ended(behind, other, "interrupted", "busy")
+
+		time.Sleep(leftoverTime)
+		if err := s.removeLeftovers(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for _, id := range []string{ownThread, last} {
+			if runs, err := s.queue.List(t.Context(), id); err != nil || len(runs) > 0 {
+				t.Errorf("%d runs are left with error %v, want none", len(runs), err)
+			}
+		}
+	})
 }

@@ -205,6 +205,58 @@ func (h host) record(ctx context.Context, r queue.Run, s *runSpec, o work.Outcom
 	return err
 }
 
+// endedAlone stores the end of a run that no worker ends, as Ended does for others. log is false if
+// readers of the log would take it for the end of the run that is running.
+func (s *Server) endedAlone(ctx context.Context, r queue.Run, log bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	var err error
+	if log {
+		err = endLog(ctx, s.events(), r, s.now())
+	}
+	if err = errors.Join(err, s.storeEnd(ctx, r)); err != nil {
+		s.log().ErrorContext(ctx, "server: store the end of a run", "run_id", r.ID, "error", err)
+	}
+}
+
+// storeEnd stores the leftover or the status of the thread of a run that no worker ends, and then
+// its webhook. The questions of the thread stay.
+func (s *Server) storeEnd(ctx context.Context, r queue.Run) error {
+	spec, err := specOf(r)
+	if err != nil {
+		return err
+	}
+	if spec.Removed {
+		now := s.now()
+		_, err = s.leftovers.create(ctx, r.Thread, leftover{now.Add(leftoverTime)}, now)
+	} else {
+		err = s.settle(ctx, r.Thread)
+	}
+	if err != nil || spec.Kwargs.Webhook == "" {
+		return err
+	}
+	shown, err := s.shown(ctx, spec.Graph, Use{useRead, spec.settings(r)})
+	if err != nil {
+		return err
+	}
+	o := work.Outcome{Status: r.Status}
+	if r.Error != nil {
+		o.Err = failure(*r.Error)
+	}
+	if o.Result.State, _, err = s.newestOf(ctx, shown.graph, r); err != nil {
+		return err
+	}
+	return s.report(ctx, r, &spec, o)
+}
+
+// failure is the error of a run that has ended.
+type failure queue.Failure
+
+func (f failure) Error() string { return f.Message }
+
+// ErrorName is the name that the run has of it.
+func (f failure) ErrorName() string { return f.Name }
+
 // runReport is the body of a webhook.
 type runReport struct {
 	wire.Run

@@ -23,7 +23,10 @@ func OpenQueue(ctx context.Context, store checkpoint.Store) (*queue.Queue, error
 	if err != nil {
 		return nil, err
 	}
-	q, err := queue.New(queue.Config{Store: store, Documents: docs, Bus: bus, Ended: func(ctx context.Context, r queue.Run) {
+	q, err := queue.New(queue.Config{Store: store, Documents: docs, Bus: bus, Ended: func(ctx context.Context, r queue.Run, alone bool) {
+		if !alone {
+			return // readers would take it for the end of the run that is running
+		}
 		if err := endLog(ctx, work.Log{Bus: bus}, r, time.Now()); err != nil {
 			slog.ErrorContext(ctx, "server: add the end of a run to its log", "run_id", r.ID, "error", err)
 		}

@@ -81,11 +81,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s.hub = &work.Hub{Log: s.events()}
 	s.queue, err = queue.New(queue.Config{
 		Store: c.Store, Documents: docs, Bus: s.bus, Line: s.limits.ThreadRuns, Lease: c.Lease, Now: c.Now, Engine: served.onEngine(), Claimed: counts.claimed,
-		Ended: func(ctx context.Context, r queue.Run) {
-			if err := endLog(ctx, s.events(), r, s.now()); err != nil {
-				s.log().ErrorContext(ctx, "server: add the end of a run to its log", "run_id", r.ID, "error", err)
-			}
-		},
+		Ended: s.endedAlone,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)

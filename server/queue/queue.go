@@ -37,9 +37,10 @@ type Config struct {
 	Line int
 	// Attempts is how many attempts in a row may commit nothing before the run fails: 3 if it is 0.
 	Attempts int
-	// Ended, unless it is nil, is called for each run that has ended without a worker, while no
-	// other run of the thread was running: it was cancelled, or it had no attempts left.
-	Ended func(ctx context.Context, r Run)
+	// Ended, unless it is nil, is called for each run that has ended without a worker: it was
+	// cancelled, or it had no attempts left. alone is false if another run of the thread is
+	// running.
+	Ended func(ctx context.Context, r Run, alone bool)
 	// Claimed, unless it is nil, is called for each claim. It must not block.
 	Claimed func(Claimed)
 	// Now is the clock; nil means time.Now.

@@ -27,6 +27,7 @@ type thread struct {
 	stored  bool          // line and version are what is stored
 	changes []document.Change
 	ended   []Run // those that no worker ends
+	busy    bool  // a run was running when they ended
 }
 
 // errUnchanged ends a change that has nothing to store.
@@ -80,7 +81,7 @@ func (q *Queue) changeFrom(ctx context.Context, t *thread, id string, do func(t 
 			continue
 		}
 		for i := 0; i < len(t.ended) && err == nil && q.config.Ended != nil; i++ {
-			q.config.Ended(ctx, t.ended[i])
+			q.config.Ended(ctx, t.ended[i], !t.busy)
 		}
 		return err
 	}
@@ -239,9 +240,7 @@ func (t *thread) cancel(ctx context.Context, id string, a Action) error {
 		return err
 	}
 	r.Status, r.Ended = Interrupted, t.now
-	if !t.line.running() { // else readers take it for the end of the run that is running
-		t.ended = append(t.ended, r)
-	}
+	t.ended, t.busy = append(t.ended, r), t.line.running()
 	if a == Undo {
 		t.remove(id)
 		return nil
