@@ -167,8 +167,7 @@ func (h host) Ended(ctx context.Context, r queue.Run, o work.Outcome) error {
 	}
 	fired := errors.Is(o.Err, errFired) // another run of the firing reports, and has the thread
 	if s.Removed && !(s.StaysAsking && o.Result.Status == graph.Interrupted) {
-		now := h.server.now()
-		_, err = h.server.leftovers.create(ctx, r.Thread, leftover{now.Add(leftoverTime)}, now)
+		err = h.server.removeLater(ctx, r.Thread)
 	} else {
 		err = h.record(ctx, r, &s, o)
 	}
@@ -227,8 +226,7 @@ func (s *Server) storeEnd(ctx context.Context, r queue.Run) error {
 		return err
 	}
 	if spec.Removed {
-		now := s.now()
-		_, err = s.leftovers.create(ctx, r.Thread, leftover{now.Add(leftoverTime)}, now)
+		err = s.removeLater(ctx, r.Thread)
 	} else {
 		err = s.settle(ctx, r.Thread)
 	}

@@ -231,6 +231,13 @@ type leftover struct {
 // leftoverTime is how long clients can read the end of a run whose thread is removed.
 const leftoverTime = 10 * time.Second
 
+// removeLater stores that a thread is to be removed.
+func (s *Server) removeLater(ctx context.Context, thread string) error {
+	now := s.now()
+	_, err := s.leftovers.create(ctx, thread, leftover{now.Add(leftoverTime)}, now)
+	return err
+}
+
 // removeLeftovers removes the threads whose runs have ended. One whose run another process has to
 // end again stays until then.
 func (s *Server) removeLeftovers(ctx context.Context) error {
