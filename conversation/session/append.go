@@ -167,11 +167,17 @@ func (m *Manager) counter() message.Counter {
 	return message.Estimate{}
 }
 
-// explain returns a precise error for results without an open call. It reads the log.
+// explain returns a precise error for calls and results that do not follow the log: an ErrDuplicate
+// if a message is there already. It reads the log.
 func (m *Manager) explain(ctx context.Context, id string, h *head, ms []message.Message, short error) error {
 	log, err := m.read(ctx, id, h.Generation, 0, h.Count, nil)
 	if err != nil {
 		return errors.Join(short, err)
+	}
+	for _, msg := range ms {
+		if slices.ContainsFunc(log, func(old message.Message) bool { return old.ID == msg.ID }) {
+			return fmt.Errorf("%w (message %q)", ErrDuplicate, msg.ID)
+		}
 	}
 	var invalid *message.InvalidError
 	if !errors.As(message.Validate(append(log, ms...)), &invalid) {

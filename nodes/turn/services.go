@@ -207,7 +207,11 @@ func (v *Services) deliver(ctx context.Context, s *agent.State, name string) err
 		return err
 	}
 	for _, m := range undelivered(s.Messages.Slice(), last) {
-		if _, err := v.Sessions.Append(ctx, name, m); err != nil && !errors.Is(err, session.ErrDuplicate) {
+		switch _, err := v.Sessions.Append(ctx, name, m); {
+		case err == nil, errors.Is(err, session.ErrDuplicate):
+		case refusesMessage(err):
+			v.warn(name, "delivering a message that the session refuses", err)
+		default:
 			return err
 		}
 		if err := agent.Remember(s, deliveredName, m.ID); err != nil {
@@ -215,6 +219,13 @@ func (v *Services) deliver(ctx context.Context, s *agent.State, name string) err
 		}
 	}
 	return nil
+}
+
+// refusesMessage reports whether a session refuses a message each time. The message is too large,
+// or it is a result whose call the session does not have.
+func refusesMessage(err error) bool {
+	var invalid *message.InvalidError
+	return errors.As(err, &invalid) || errors.Is(err, document.ErrTooLarge) || errors.Is(err, document.ErrValue) || errors.Is(err, document.ErrName)
 }
 
 // undelivered returns the messages after the one with an id, without those of the system; all if it
@@ -232,6 +243,11 @@ func undelivered(ms []message.Message, id string) (rest []message.Message) {
 		}
 	}
 	return rest
+}
+
+// hasMessage reports whether there is a message with an id.
+func hasMessage(ms []message.Message, id string) bool {
+	return slices.ContainsFunc(ms, func(m message.Message) bool { return m.ID == id })
 }
 
 // summarize lets the session replace its oldest messages by a summary, after the turn.
@@ -278,6 +294,7 @@ func (v *Services) warn(name, what string, err error) {
 func (t *Turn) history(ctx context.Context, s *agent.State) []message.Message {
 	ms := s.Messages.Slice()
 	if v, name := t.cfg.Services, graph.Thread(ctx); v != nil && v.Sessions != nil && name != "" {
+		// A delivery whose reply was lost is in the session too.
 		v.try(ctx, name, "reading the session", func(ctx context.Context) error {
 			last, _, err := agent.Recall[string](s, deliveredName)
 			if err != nil || last == "" {
@@ -285,7 +302,9 @@ func (t *Turn) history(ctx context.Context, s *agent.State) []message.Message {
 			}
 			view, err := v.Sessions.View(ctx, name)
 			if err == nil {
-				ms = append(slices.Clip(view.Messages), undelivered(ms, last)...)
+				rest := undelivered(ms, last)
+				rest = slices.DeleteFunc(rest, func(m message.Message) bool { return hasMessage(view.Messages, m.ID) })
+				ms = append(slices.Clip(view.Messages), rest...)
 			}
 			return err
 		})
