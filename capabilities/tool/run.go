@@ -180,7 +180,8 @@ func safely(ctx context.Context, t Tool, in Input, done chan<- outcome) {
 	o = outcome{out, err}
 }
 
-// bound cuts a result to limit bytes. A part that cannot be cut is left out.
+// bound cuts a result to limit bytes. A part is left out if it cannot be cut, or if no message can
+// have it.
 func bound(out Output, limit int) []message.Part {
 	left := limit
 	var parts []message.Part
@@ -193,6 +194,8 @@ func bound(out Output, limit int) []message.Part {
 		switch {
 		case err != nil:
 			p = message.Text(fmt.Sprintf("(a part of the result has no JSON: %v)", err))
+		case wrong(p) != nil:
+			p = message.Text(fmt.Sprintf("(a part of the result is left out: %v)", wrong(p)))
 		case size <= left:
 		case p.Type == message.TypeText:
 			p = message.Text(cut(p.Text, left))
@@ -206,6 +209,14 @@ func bound(out Output, limit int) []message.Part {
 		parts = Text("(nothing)")
 	}
 	return parts
+}
+
+// wrong returns why no message can have a part, or nil. A run could not go on if its state refused
+// the stored result of a call.
+func wrong(p message.Part) error {
+	m := message.Tool(message.Result{CallID: "call", Content: []message.Part{p}})
+	m.ID = "result"
+	return new(message.Log).Add(m)
 }
 
 // cut returns a text of at most limit bytes, with a note of what was cut.
