@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,7 +35,8 @@ type Objects interface {
 // Objects have no transactions, so a claim and a removal each write and then look: a claim writes
 // its object and then looks for a mark that dooms the upload; a removal writes the mark and then
 // looks for claims. At least one of them sees the other. A removal that finds a claim takes its
-// mark away. A claim that finds a mark waits until the mark or the blob has gone.
+// mark away. A claim that finds a mark waits until the mark or the blob has gone. If neither goes,
+// because the process of the removal has died, the content is stored once more.
 func OverObjects(o Objects) Table { return objects{o} }
 
 // The objects are:
@@ -146,13 +146,19 @@ func (o objects) Finish(ctx context.Context, upload string, b Stat, c Claim) err
 	if err := o.write(ctx, c.Owner, b.Hash, c.At); err != nil {
 		return err
 	}
-	other, err := o.firm(ctx, b.Hash, "")
-	if err != nil {
+	other, err := o.firm(ctx, b.Hash, "", c.At)
+	switch {
+	case errors.Is(err, errDoomed): // this upload becomes the blob too
+	case err != nil:
 		return err
-	}
-	if other != nil && other.upload != upload {
+	case other != nil && other.upload != upload:
 		return o.remove(ctx, upload, b.Hash)
 	}
+	return o.publish(ctx, upload, b, c.At)
+}
+
+// publish makes an upload a blob whose claim is written.
+func (o objects) publish(ctx context.Context, upload string, b Stat, at time.Time) error {
 	if err := o.complete(ctx, upload, b); err != nil {
 		return err
 	}
@@ -164,7 +170,8 @@ func (o objects) Finish(ctx context.Context, upload string, b Stat, c Claim) err
 		return err
 	}
 	// A sweep that has marked the upload before it had the name removes it.
-	if _, err = o.firm(ctx, b.Hash, upload); err == nil {
+	_, err := o.firm(ctx, b.Hash, upload, at)
+	if err == nil {
 		err = o.complete(ctx, upload, b)
 	}
 	if errors.Is(err, ErrNotFound) {
@@ -183,42 +190,6 @@ func (o objects) complete(ctx context.Context, upload string, b Stat) error {
 		err = fmt.Errorf("%w: the upload has %d chunks and not %d; it took longer than the grace of a sweep", ErrNotFound, len(chunks), b.Chunks)
 	}
 	return err
-}
-
-// firm returns a name of a blob that no removal has doomed, or nil when there is none. It waits for
-// removals to end. With an upload it looks at the name of that one only.
-func (o objects) firm(ctx context.Context, hash, upload string) (*name, error) {
-	deadline := time.NewTimer(doomWait)
-	defer deadline.Stop()
-	for {
-		list, err := o.names(ctx, hash)
-		if upload != "" {
-			list = slices.DeleteFunc(list, func(n name) bool { return n.upload != upload })
-		}
-		if err != nil || len(list) == 0 {
-			return nil, err
-		}
-		for i := range list {
-			doomed, err := o.has(ctx, "doomed/"+list[i].upload+"/")
-			if err != nil {
-				return nil, err
-			}
-			if doomed {
-				continue
-			}
-			// The mark may have gone because the blob has: look again.
-			if _, err := o.Get(ctx, list[i].key); !errors.Is(err, ErrNotFound) {
-				return &list[i], err
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-deadline.C:
-			return nil, fmt.Errorf("%w: a removal of the blob does not end; call Sweep", checkpoint.ErrBusy)
-		case <-time.After(doomPause):
-		}
-	}
 }
 
 // write writes the claim of an owner, whether or not there is a blob. The list of the owner is
@@ -314,11 +285,15 @@ func (o objects) Claim(ctx context.Context, owner string, hashes []string, at ti
 		if err := o.write(ctx, owner, h, at); err != nil {
 			return nil, err
 		}
-		n, err := o.firm(ctx, h, "")
+		n, err := o.firm(ctx, h, "", at)
+		there := n != nil
+		if errors.Is(err, errDoomed) {
+			there, err = o.again(ctx, h, at)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if n == nil { // removed before the claim was seen
+		if !there { // removed before the claim was seen
 			missing = append(missing, h)
 		}
 	}

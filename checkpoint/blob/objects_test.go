@@ -123,7 +123,18 @@ func TestObjects_KilledAtEachWrite(t *testing.T) {
 			t.Fatalf("write %d: %v", n, err)
 		}
 		wantContent(t, over(), others, "others")
-		// The mark of a removal that died makes others wait until a sweep.
+		// The mark of a removal that died does not make others wait.
+		now = now.Add(time.Minute)
+		if err := over().Claim(ctx, "others", []string{others.Hash}); err != nil {
+			t.Fatalf("write %d: another owner: %v", n, err)
+		}
+		for _, content := range []string{"others", "old", "new"} {
+			ref, err := put("third", content)
+			if err != nil {
+				t.Fatalf("write %d: another owner puts %q: %v", n, content, err)
+			}
+			wantContent(t, over(), ref, content)
+		}
 		now = now.Add(48 * time.Hour)
 		if err := over().Sweep(ctx, time.Hour); err != nil {
 			t.Fatalf("write %d: sweep: %v", n, err)
@@ -133,7 +144,7 @@ func TestObjects_KilledAtEachWrite(t *testing.T) {
 		}
 		wantContent(t, over(), others, "others")
 		now = now.Add(48 * time.Hour)
-		for _, owner := range []string{"owner", "others"} {
+		for _, owner := range []string{"owner", "others", "third"} {
 			if _, err := over().Release(ctx, owner, time.Hour, unused); err != nil {
 				t.Fatal(err)
 			}
