@@ -78,9 +78,13 @@ type account struct {
 	Open   reservations `json:"open,omitempty"`
 }
 
-// begin starts a new period, if the old one has ended.
+// mostSkew is by how much the clocks of processes may differ at the end of a period.
+const mostSkew = 5 * time.Minute
+
+// begin starts a new period, if the old one has ended. A process whose clock is late counts in the
+// period that another one has begun.
 func (a *account) begin(l *Limit, now time.Time) {
-	if w := l.Per.window(now); w != a.Window {
+	if w := l.Per.window(now); w != a.Window && l.Per.window(now.Add(mostSkew)) != a.Window {
 		a.Window, a.Spent, a.Raised, a.Raises = w, Amount{}, Amount{}, 0
 	}
 }
