@@ -238,7 +238,7 @@ func madeEdits(t threadReader, pending []checkpoint.Entry) (made []madeEdit, err
 			if err != nil {
 				return nil, err
 			}
-			if c.Seq == d.Checkpoint && c.ID == journal.CommitID(d.Run, d.Checkpoint) {
+			if c.Seq == d.Checkpoint && c.rec.Run == d.Run {
 				made = append(made, d)
 			}
 		}

@@ -124,7 +124,9 @@ func TestEditOfAChild_SurvivesACrashAnywhere(t *testing.T) {
 	for name, edit := range map[string]struct {
 		at uint64
 		as string
-	}{"in the name of the node that asked": {0, "b"}, "as the end": {0, graph.End}, "of the values": {0, ""}, "at an older commit": {2, ""}} {
+		id string
+	}{"in the name of the node that asked": {0, "b", ""}, "as the end": {0, graph.End, ""}, "of the values": {0, "", ""}, "at an older commit": {2, "", ""},
+		"under an id of the caller": {0, "b", "call-1"}} {
 		t.Run(name, func(t *testing.T) {
 			eachWaiting(t, func(t *testing.T, start func() *journey, deep func(string) string) {
 				for _, then := range []string{"resumed", "edited", "gone back"} {
@@ -137,7 +139,9 @@ func TestEditOfAChild_SurvivesACrashAnywhere(t *testing.T) {
 						broken := &stopsAfter{Store: j.inside, lost: n%2 == 1}
 						broken.left.Store(int32(n / 2))
 						cfg := graph.Config{Store: j.over(broken), Nested: j.kind}
-						_, err = asking(t, &j.ran, cfg).Edit(ctx, [][]graph.Edit[inner]{{word(edit.as, "edited")}}, j.at(edit.at))
+						o := j.at(edit.at)
+						o.ID = edit.id
+						_, err = asking(t, &j.ran, cfg).Edit(ctx, [][]graph.Edit[inner]{{word(edit.as, "edited")}}, o)
 						whole := err == nil
 						after, err := graph.Inspect(ctx, j.cfg.Store, checkpoint.Key{Thread: "t1", Namespace: j.ns})
 						if err != nil {
