@@ -3,6 +3,7 @@ package temporal
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,12 +74,16 @@ func (a *activities) again(ctx context.Context, err error) error {
 	switch {
 	case err != nil && isOfWorker(context.Cause(ctx)):
 		return sdk.NewApplicationError("the worker has ended", typeBusy)
+	case graph.StoreWasAway(err): // also where a node was stopped for it
+		return sdk.NewApplicationError(cut(err.Error()), typeBusy)
+	case errors.As(err, &node) && !node.Cancelled && !graph.IsStoreFailure(err) && !errors.Is(err, graph.ErrProgram):
+		return nil // the node may have worked on another thread, which is busy
 	case errors.As(err, &busy):
 		return sdk.NewApplicationErrorWithOptions(cut(err.Error()), typeBusy,
 			sdk.ApplicationErrorOptions{NextRetryDelay: min(max(busy.Remaining, 20*time.Millisecond), time.Second)})
-	case graph.StoreWasAway(err), errors.Is(err, checkpoint.ErrLeaseLost): // also where a node was stopped for it
+	case errors.Is(err, checkpoint.ErrLeaseLost):
 		return sdk.NewApplicationError(cut(err.Error()), typeBusy)
-	case errors.As(err, &node) && !errors.Is(err, graph.ErrProgram):
+	case node != nil && !errors.Is(err, graph.ErrProgram):
 		return nil
 	case errors.Is(err, graph.ErrProgram):
 		return a.notDeployed(ctx, err)
@@ -167,6 +172,7 @@ func (a *activities) planOf(ctx context.Context, of stepRef, p graph.Plan, err e
 		out.End = endOf(graph.Result[struct{}]{Status: p.Status, Checkpoint: p.ID.Checkpoint, Steps: p.Steps, Starved: p.Starved, Interrupts: p.Interrupts}, err)
 		return out, nil
 	}
+	out.Elsewhere = slices.ContainsFunc(p.Tasks, func(t graph.PlannedTask) bool { return t.TaskQueue != "" || t.Child })
 	for _, t := range p.Due() {
 		n := slices.IndexFunc(out.Tasks, func(g tasks) bool { return g.Node == t.Node })
 		if n < 0 {
@@ -236,12 +242,12 @@ func (a *activities) task(ctx context.Context, q taskRequest) (*taskResult, erro
 	if err != nil {
 		return nil, err
 	}
+	b := a.watch(ctx, thread, rootRun(q.Step.Run), int(info.Attempt))
+	defer b.close(false)
 	options, err := a.options(ctx, thread, q.Step)
 	if err != nil {
 		return nil, err
 	}
-	b := a.watch(ctx, thread, rootRun(q.Step.Run), int(info.Attempt))
-	defer b.close(false)
 	res, err := g.RunTask(graph.WithGrace(b.ctx, a.cfg.Grace), graph.TaskRequest{Step: q.Step.step(thread), Task: taskOf(info.ActivityID),
 		Options: options, Events: b.events(), Reader: eventlog.Reader()})
 	switch again := a.again(ctx, err); {
@@ -254,7 +260,7 @@ func (a *activities) task(ctx context.Context, q taskRequest) (*taskResult, erro
 	case errors.Is(err, graph.ErrStale), errors.Is(err, graph.ErrUnknownTask), errors.Is(err, checkpoint.ErrFenced):
 		return &taskResult{Stale: true}, nil
 	}
-	return nil, err
+	return &taskResult{Failure: failureOf(err)}, nil
 }
 
 // commit commits a step and returns the next plan.
@@ -264,12 +270,12 @@ func (a *activities) commit(ctx context.Context, q commitRequest) (*plan, error)
 	if err != nil {
 		return nil, err
 	}
+	b := a.watch(ctx, thread, rootRun(q.Step.Run), 1)
+	defer b.close(false)
 	options, err := a.options(ctx, thread, q.Step)
 	if err != nil {
 		return nil, err
 	}
-	b := a.watch(ctx, thread, rootRun(q.Step.Run), 1)
-	defer b.close(false)
 	began := time.Now()
 	p, err := g.Commit(b.ctx, graph.CommitRequest{Step: q.Step.step(thread), Options: options, Events: b.events(), Reader: eventlog.Reader()})
 	out, err := a.planOf(ctx, q.Step, p, err)
@@ -297,16 +303,15 @@ func (a *activities) release(ctx context.Context, q commitRequest) error {
 
 // edit writes fields of a thread.
 func (a *activities) edit(ctx context.Context, q editRequest) (*editResult, error) {
-	thread := threadOf(activity.GetInfo(ctx).WorkflowExecution.ID, q.Graph)
+	info := activity.GetInfo(ctx)
+	thread := threadOf(info.WorkflowExecution.ID, q.Graph)
 	g, err := a.graph(ctx, q.Graph, "")
 	if err != nil {
 		return nil, err
 	}
-	var res graph.Result[json.RawMessage]
-	err = a.hold(q.Run, func(o checkpoint.HoldOptions) (err error) {
-		res, err = g.Patch(ctx, q.Fields, graph.RunOptions{Thread: thread, By: q.By, Lease: o})
-		return err
-	})
+	b := a.watch(ctx, thread, "", 1)
+	defer b.close(false)
+	res, err := a.patch(b.ctx, g, thread, editID(info), q)
 	if again := a.again(ctx, err); again != nil {
 		return nil, again
 	}
@@ -314,6 +319,33 @@ func (a *activities) edit(ctx context.Context, q editRequest) (*editResult, erro
 		return &editResult{Failure: failureOf(err)}, nil
 	}
 	return &editResult{Checkpoint: res.Checkpoint}, nil
+}
+
+// editID returns the id of the commit's run of an edit: the same each time the activity is tried.
+func editID(info activity.Info) string {
+	sum := sha256.Sum256([]byte(info.WorkflowExecution.RunID + "/" + info.ActivityID))
+	return fmt.Sprintf("edit-%x", sum[:16])
+}
+
+// patch makes an edit unless an attempt before has made it, whose reply was lost.
+func (a *activities) patch(ctx context.Context, g graph.Untyped, thread, id string, q editRequest) (res graph.Result[json.RawMessage], err error) {
+	key := checkpoint.Key{Thread: thread}
+	for {
+		at, err := graph.Inspect(ctx, a.cfg.Store, key)
+		if err != nil {
+			return res, err
+		}
+		for made, err := range graph.History(ctx, a.cfg.Store, key, checkpoint.Query{Where: map[string]string{"run": id}, Limit: 1}) {
+			return graph.Result[json.RawMessage]{Checkpoint: made.Checkpoint}, err
+		}
+		err = a.hold(q.Run, func(o checkpoint.HoldOptions) (err error) {
+			res, err = g.Patch(ctx, q.Fields, graph.RunOptions{ID: id, Thread: thread, By: q.By, Lease: o, If: &at.Checkpoint})
+			return err
+		})
+		if !errors.Is(err, graph.ErrMoved) { // perhaps by such an attempt, which was slow
+			return res, err
+		}
+	}
 }
 
 // report logs an error of the bus.

@@ -56,7 +56,9 @@ func TestAgain_TheStoreDuringANode(t *testing.T) {
 			_, err := graph.Once(ctx, "k", func(context.Context) (int, error) { return 1, nil })
 			return err
 		}},
-		"another store": {node: func(context.Context, *failingStore) error { return checkpoint.ErrUnavailable }},
+		"another thread that is busy": {node: func(context.Context, *failingStore) error { return &checkpoint.BusyError{Thread: "other"} }},
+		"the lease of another thread": {node: func(context.Context, *failingStore) error { return checkpoint.ErrLeaseLost }},
+		"another store":               {node: func(context.Context, *failingStore) error { return checkpoint.ErrUnavailable }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -315,7 +315,8 @@ func (s *server) result(ctx context.Context, id, run string) (*end, error) {
 		return nil, errStopped
 	}
 	var e *end
-	if err := s.client.GetWorkflow(ctx, id, "").Get(ctx, &e); err != nil {
+	ended := d.GetWorkflowExecutionInfo().GetExecution().GetRunId() // another may have begun meanwhile
+	if err := s.client.GetWorkflow(ctx, id, ended).Get(ctx, &e); err != nil {
 		return nil, err
 	}
 	if e == nil || e.Run != run {

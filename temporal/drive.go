@@ -3,6 +3,7 @@ package temporal
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -27,6 +28,8 @@ func (t *turn) segment(ctx workflow.Context) (*end, error) {
 	switch {
 	case sdk.IsCanceledError(err):
 		return nil, nil // before a worker had it; work does what it was cancelled for
+	case t.isStopped(err) && workflow.GetVersion(ctx, stopSegments, workflow.DefaultVersion, 1) == 1:
+		return nil, nil // the same
 	case err != nil:
 		return nil, err
 	}
@@ -38,10 +41,22 @@ func (t *turn) segment(ctx workflow.Context) (*end, error) {
 		return res.End, nil
 	}
 	if res.Plan != nil {
-		t.plan, j.Planned = res.Plan, true
+		t.setPlan(res.Plan)
+		j.Planned = true
 		j.Driven++
 	}
 	return nil, nil
+}
+
+// stopSegments is the change by which a segment that is asked to stop and fails does not end the
+// run.
+const stopSegments = "stop a segment that fails"
+
+// isStopped reports whether an activity has failed with an error that is tried again, and is not
+// since the run was asked to stop.
+func (t *turn) isStopped(err error) bool {
+	var app *sdk.ApplicationError
+	return err != nil && t.stop.Kind != "" && !(errors.As(err, &app) && app.NonRetryable())
 }
 
 // drive runs one step, task by task, and commits it.
@@ -52,22 +67,30 @@ func (t *turn) drive(ctx workflow.Context) (*end, error) {
 		if err != nil || p == nil {
 			return nil, err
 		}
-		t.plan = p
+		t.setPlan(p)
 	}
 	p := t.plan
+	if p.isFenced() && workflow.GetVersion(ctx, planFenced, workflow.DefaultVersion, 1) == 1 {
+		t.nextStretch()
+		return nil, nil
+	}
 	if p.End != nil {
-		p.End.Steps = j.Steps + p.Steps
+		p.End.Steps = j.Steps + max(p.Steps, t.driven)
 		return t.release(ctx, p.End), nil
 	}
 	if t.in.Mode != Nodes && !p.isElsewhere() { // the segment that goes on takes over the lease
-		j.Steps += p.Steps
-		t.plan, j.Planned = nil, false
+		j.Steps, j.Planned = j.Steps+p.Steps, false
+		t.plan, t.driven = nil, 0
 		return nil, nil
 	}
-	if done := t.runTasks(ctx, p); !done {
-		if t.stop.Kind == stopCancel {
-			return nil, nil // work ends the run
-		}
+	ended, done := t.runTasks(ctx, p)
+	switch {
+	case t.stop.Kind == stopCancel:
+		return nil, nil // work ends the run
+	case ended != nil:
+		ended.Steps = j.Steps + p.Steps
+		return t.release(ctx, ended), nil
+	case !done:
 		t.plan = nil
 		return nil, nil
 	}
@@ -75,12 +98,40 @@ func (t *turn) drive(ctx workflow.Context) (*end, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.plan = next
+	t.setPlan(next)
 	return nil, nil
 }
 
-// isElsewhere reports whether a task of the step names its queue, or is a child.
+// setPlan takes a plan, nil if there is none.
+func (t *turn) setPlan(p *plan) {
+	if t.plan = p; p != nil && p.End == nil {
+		t.driven = p.Steps
+	}
+}
+
+// planFenced is the change by which a run that has lost its lease is planned again.
+const planFenced = "plan again without the lease"
+
+// isFenced reports whether a plan is only that the run has lost its lease. It ran out while a task
+// waited for a worker, or an activity took it over whose reply was lost. Another stretch gets a
+// lease of its own when the thread is free.
+func (p *plan) isFenced() bool {
+	return p.End != nil && p.End.Failure != nil && p.End.Failure.Node == nil && slices.Contains(p.End.Failure.Codes, "fenced")
+}
+
+// nextStretch lets the run go on as another stretch, without its plan and its lease.
+func (t *turn) nextStretch() {
+	t.now.Steps += t.driven
+	t.now.Driven++
+	t.plan, t.driven = nil, 0
+}
+
+// isElsewhere reports whether a task of the step names its queue, or is a child. A segment stops
+// before such a step, also if that task has ended.
 func (p *plan) isElsewhere() bool {
+	if p.Elsewhere {
+		return true
+	}
 	for _, g := range p.Tasks {
 		if g.Queue != "" || g.Child {
 			return true
@@ -90,9 +141,13 @@ func (p *plan) isElsewhere() bool {
 }
 
 // driven returns the step of a run with the id that it has for the driver of the core: a stretch
-// that is driven after segments or an edit is a run of its own there.
+// that is driven after segments or an edit is a run of its own there, with what is left of the
+// steps.
 func (j *job) driven() stepRef {
 	s := j.Step
+	if s.MaxSteps > 0 {
+		s.MaxSteps = max(1, s.MaxSteps-j.Steps)
+	}
 	if j.Driven > 0 {
 		s.Run = j.Step.Run + "." + strconv.FormatInt(int64(j.Driven), 36) // short: a run has 40 bytes at most
 	}
@@ -125,8 +180,9 @@ func (t *turn) planned(ctx workflow.Context) (*plan, error) {
 	return &p, err
 }
 
-// runTasks runs the due tasks of a step. It returns false if the step was cancelled, or is not due.
-func (t *turn) runTasks(ctx workflow.Context, p *plan) (done bool) {
+// runTasks runs the due tasks of a step. done is false if the step was cancelled, is not due, or
+// has a task that cannot be run: then the run has ended.
+func (t *turn) runTasks(ctx workflow.Context, p *plan) (ended *end, done bool) {
 	held, abort := workflow.WithCancel(ctx)
 	defer abort()
 	t.abort = abort
@@ -151,7 +207,10 @@ func (t *turn) runTasks(ctx workflow.Context, p *plan) (done bool) {
 				flying--
 				var res taskResult // decoding adds to what a value has, so each is a new one
 				err := f.Get(ctx, &res)
-				if stale = stale || res.Stale || err != nil && !failed; err != nil || res.End == graph.TaskFailed {
+				if res.Failure != nil && ended == nil {
+					ended = &end{Status: graph.Failed, Checkpoint: p.Step.Checkpoint, Failure: res.Failure}
+				}
+				if stale = stale || res.Stale || err != nil && !failed; err != nil || res.End == graph.TaskFailed || res.Failure != nil {
 					failed = true
 					abort() // the others
 				}
@@ -169,7 +228,7 @@ func (t *turn) runTasks(ctx workflow.Context, p *plan) (done bool) {
 		}
 		selector.Select(ctx)
 	}
-	return t.stop.Kind != stopCancel && !stale
+	return ended, ended == nil && t.stop.Kind != stopCancel && !stale
 }
 
 // task begins a task of a step: as an activity, or in a workflow of its own.

@@ -227,6 +227,8 @@ type plan struct {
 	Steps  int     `json:"k,omitempty"` // the steps that the run has taken
 	Tasks  []tasks `json:"t,omitempty"` // the tasks that are to be run
 	End    *end    `json:"end,omitempty"`
+	// Elsewhere is true if a task of the step names its queue, or is a child. It may have ended.
+	Elsewhere bool `json:"e,omitempty"`
 	// Slow is true if a commit took so long that the next one must not be a local activity.
 	Slow bool `json:"slow,omitempty"`
 }
@@ -286,6 +288,8 @@ func shortGraph(g, thread string) string {
 type taskResult struct {
 	End   graph.TaskEnd `json:"e"`
 	Stale bool          `json:"stale,omitempty"` // the step is not due any more
+	// Failure is why the call has failed, and would fail again. It ends the run.
+	Failure *failure `json:"failure,omitempty"`
 }
 
 // commitRequest asks for a commit, or for the release of the lease.

@@ -143,7 +143,7 @@ func (r *run) carry() (graph.Result[json.RawMessage], error) {
 	e, err := r.await(func(ctx context.Context) (*end, error) {
 		return c.run(ctx, c.input(r.o.Thread, r.o.By), j, r.accepts)
 	})
-	if r.left && !errors.Is(err, graph.ErrDetached) && !r.isAccepted() {
+	if err != nil && !errors.Is(err, graph.ErrDetached) && !r.isAccepted() {
 		err = errors.Join(err, r.release(p.ID)) // no worker had it, so no worker releases the thread
 	}
 	res, err := r.ended(e, err)

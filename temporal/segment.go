@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -25,9 +26,15 @@ func (a *activities) segment(ctx context.Context, q segmentRequest) (*segmentRes
 	if err != nil {
 		return nil, err
 	}
-	at, err := graph.Inspect(ctx, a.cfg.Store, checkpoint.Key{Thread: thread})
+	b := a.watch(ctx, thread, run, q.Job.Attempt-1+int(info.Attempt))
+	over := false
+	defer func() { b.close(over) }()
+	at, err := graph.Inspect(b.ctx, a.cfg.Store, checkpoint.Key{Thread: thread}) // ctx ends for an edit, too
+	if b.isGivenUp(err) {
+		return &segmentResult{}, nil
+	}
 	if err != nil {
-		if again := a.again(ctx, err); again != nil {
+		if again := a.again(b.ctx, err); again != nil {
 			return nil, again
 		}
 		return &segmentResult{End: endOf(graph.Result[json.RawMessage]{}, err)}, nil
@@ -35,35 +42,45 @@ func (a *activities) segment(ctx context.Context, q segmentRequest) (*segmentRes
 	if e := before(at, q.Job); e != nil {
 		return &segmentResult{End: e}, nil
 	}
-	stored, err := a.options(ctx, thread, q.Job.Step)
+	stored, err := a.options(b.ctx, thread, q.Job.Step)
 	if err != nil {
 		return nil, err
 	}
-	b := a.watch(ctx, thread, run, q.Job.Attempt-1+int(info.Attempt))
-	over := false
-	defer func() { b.close(over) }()
+	lost := lostSteps(at, q.Job)
 	o := with(stored, graph.RunOptions{ID: run, Thread: thread, Durability: q.Job.Durability, StopAtTaskQueue: true, Grace: a.cfg.Grace, Drain: &b.drain})
 	if most := q.Job.Step.MaxSteps; most > 0 {
-		o.MaxSteps = max(1, most-q.Job.Steps)
+		o.MaxSteps = max(1, most-q.Job.Steps-lost)
+		if most <= q.Job.Steps+lost && (at.Status == graph.Pending || at.Status == graph.Failed) {
+			err := fmt.Errorf("graph %q: thread %q: step %d: %w: %d steps did not finish the run", q.Graph, thread, at.Step, graph.ErrSteps, most)
+			return &segmentResult{Steps: lost, End: endOf(graph.Result[json.RawMessage]{Checkpoint: at.Checkpoint}, err)}, nil
+		}
 	}
 	res, err := a.resume(b, g, run, o)
+	res.Steps += lost
 	switch {
 	case b.stop().Kind == stopCancel && ctx.Err() != nil && err != nil:
 		over = true
 		return &segmentResult{Steps: res.Steps, End: endOf(res, fmt.Errorf("%w: %w", context.Canceled, err))}, nil
+	case b.isGivenUp(err): // the workflow knows why
+		return &segmentResult{Steps: res.Steps}, nil
 	case err != nil:
 		if again := a.again(b.ctx, err); again != nil {
 			return nil, again
 		}
-	case res.Status != graph.Pending:
-	case res.Drained == "": // a step with a task queue is due
+		if graph.IsStoreFailure(err) && errors.Is(err, checkpoint.ErrFenced) { // by an attempt before, which was slow, or another run
+			return nil, sdk.NewApplicationError(cut(err.Error()), typeBusy)
+		}
+	case res.Drained != "" && b.stop().Kind != stopDrain: // for an edit, or since this worker stops
+		return &segmentResult{Steps: res.Steps}, nil
+	case res.Status == graph.Pending && res.Drained == "": // a step with a task queue is due
 		return a.planAfter(b, g, thread, q, res)
-	case b.stop().Kind != stopDrain:
-		return &segmentResult{Steps: res.Steps}, nil // for an edit, or since this worker stops
 	}
 	over = true
 	return &segmentResult{Steps: res.Steps, End: endOf(res, err)}, nil
 }
+
+// lostSteps returns how many steps activities before this one have done whose replies were lost.
+func lostSteps(at graph.CommitInfo, j job) int { return max(0, at.Step-j.Step.First-j.Steps) }
 
 // before returns the end of a run that an activity before this one has reached, whose reply was
 // lost, if another run has begun a turn since; else nil.
@@ -100,11 +117,9 @@ func (a *activities) resume(b *beat, g graph.Untyped, run string, o graph.RunOpt
 func (a *activities) planAfter(b *beat, g graph.Untyped, thread string, q segmentRequest, res graph.Result[json.RawMessage]) (*segmentResult, error) {
 	next := q.Job
 	next.Driven++
+	next.Steps += res.Steps
 	step := next.driven()
 	step.Fence, step.Program = "", ""
-	if step.MaxSteps > 0 {
-		step.MaxSteps = max(1, step.MaxSteps-q.Job.Steps-res.Steps)
-	}
 	p, err := a.planStep(b.ctx, g, thread, planRequest{Graph: q.Graph, Step: step}, b, &res.Checkpoint)
 	if err != nil {
 		return nil, err
@@ -130,17 +145,22 @@ type beat struct {
 // errCancelled is the cause with which the work of a cancelled activity ends.
 var errCancelled = errors.New("the run was cancelled")
 
+// errUnasked is the cause with which the work of a segment ends that was cancelled, where the
+// workflow does not answer why, or has not asked for it: it is given up.
+var errUnasked = errors.New("the activity was cancelled")
+
 // isOfWorker reports whether the context of an activity has ended since its worker ends. Another
 // worker goes on with it.
 func isOfWorker(cause error) bool {
 	return errors.Is(cause, ErrAborted) || errors.Is(cause, worker.ErrWorkerShutdown)
 }
 
-// watch begins the heartbeats of an activity. The caller must close it.
+// watch begins the heartbeats of an activity, before it calls the store, which may be slow. The
+// caller must close it. An activity without a run has no events.
 func (a *activities) watch(ctx context.Context, thread, run string, attempt int) *beat {
 	b := &beat{a: a, thread: thread, left: make(chan struct{}), done: make(chan struct{})}
 	b.ctx, b.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	if a.cfg.Bus != nil {
+	if a.cfg.Bus != nil && run != "" {
 		b.writer = eventlog.Log{Bus: a.cfg.Bus}.Writer(thread, run, attempt)
 	}
 	info := activity.GetInfo(ctx)
@@ -187,12 +207,13 @@ func (b *beat) watch(ctx context.Context, info activity.Info) {
 func (b *beat) stopWork(ctx context.Context, info activity.Info) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	r, err := stopReply{}, error(nil)
+	r, err := stopReply{Kind: stopCancel}, error(nil)
 	if info.ActivityType.Name == segmentActivity && b.a.stopOf != nil {
 		r, err = b.a.stopOf(ctx, info.WorkflowExecution.ID, info.WorkflowExecution.RunID)
 	}
 	if err != nil || r.Kind == "" {
-		r = stopReply{Kind: stopCancel}
+		b.cancel(errUnasked)
+		return
 	}
 	b.mu.Lock()
 	b.asked = r
@@ -213,6 +234,11 @@ func (b *beat) stop() stopReply {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.asked
+}
+
+// isGivenUp reports whether the work ended with an error since it was given up.
+func (b *beat) isGivenUp(err error) bool {
+	return err != nil && errors.Is(context.Cause(b.ctx), errUnasked)
 }
 
 // events returns the function that passes an event on to readers in other processes; nil where

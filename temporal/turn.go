@@ -20,12 +20,13 @@ const (
 
 // turn is the state of a workflow: a thread's runs, one after the other.
 type turn struct {
-	in   turnInput
-	jobs []job           // that have not begun
-	now  *job            // under way; nil if there is none
-	plan *plan           // of now, while it is driven
-	last *end            // of the newest run that has ended
-	ends map[string]*end // by run, those of this history
+	in     turnInput
+	jobs   []job           // that have not begun
+	now    *job            // under way; nil if there is none
+	plan   *plan           // of now, while it is driven
+	driven int             // the steps of the stretch under way
+	last   *end            // of the newest run that has ended
+	ends   map[string]*end // by run, those of this history
 
 	early   map[string]stopReply // by run, what those that have not come are asked for
 	stop    stopReply            // what the run under way is asked for
@@ -52,6 +53,9 @@ func turnWorkflow(ctx workflow.Context, in turnInput) (*end, error) {
 	}
 	work, _ := workflow.NewDisconnectedContext(ctx) // a run that is cancelled still has to end
 	for t.next(ctx) {
+		if t.now == nil {
+			return nil, t.again(work)
+		}
 		t.index(work)
 		if moved := t.work(work); moved {
 			return nil, t.again(work)
@@ -71,14 +75,21 @@ func turnWorkflow(ctx workflow.Context, in turnInput) (*end, error) {
 	return t.last, ctx.Err()
 }
 
-// next makes the next job the one under way. It returns false when none has come in time.
+// moveWaiting is the change by which a turn that waits goes on as a new workflow.
+const moveWaiting = "move while waiting"
+
+// next makes the next job the one under way. It returns false when none has come in time. There is
+// none under way if it returns true because the history has had too many updates meanwhile.
 func (t *turn) next(ctx workflow.Context) bool {
 	if t.now != nil {
 		return true
 	}
-	came, err := workflow.AwaitWithTimeout(ctx, t.in.Wait, func() bool { return len(t.jobs) > 0 && t.edits == 0 })
-	if err != nil || !came {
-		return false
+	full := func() bool {
+		return t.updates >= mostUpdates && workflow.GetVersion(ctx, moveWaiting, workflow.DefaultVersion, 1) == 1
+	}
+	came, err := workflow.AwaitWithTimeout(ctx, t.in.Wait, func() bool { return t.edits == 0 && (len(t.jobs) > 0 || full()) })
+	if err != nil || !came || len(t.jobs) == 0 {
+		return err == nil && came
 	}
 	t.now, t.jobs, t.plan = &t.jobs[0], slices.Clone(t.jobs[1:]), nil
 	t.stop = t.early[t.now.Step.Run]
@@ -175,9 +186,9 @@ func (t *turn) finish(ctx workflow.Context, e *end) {
 		e.Failure.supersede()
 	}
 	if e.Steps == 0 {
-		e.Steps = t.now.Steps
+		e.Steps = t.now.Steps + t.driven
 	}
-	t.last, t.ends[e.Run], t.now, t.plan, t.stop = e, e, nil, nil, stopReply{}
+	t.last, t.ends[e.Run], t.now, t.plan, t.driven, t.stop = e, e, nil, nil, 0, stopReply{}
 }
 
 // waitForEdits lets the edits happen that wait for the end of a step.
@@ -189,8 +200,7 @@ func (t *turn) waitForEdits(ctx workflow.Context) {
 		t.stop = stopReply{}
 	}
 	if t.plan != nil || t.now.Planned { // an edit has taken over the lease
-		t.plan = nil
-		t.now.Driven++
+		t.nextStretch()
 	}
 }
 
