@@ -228,6 +228,10 @@ func deleteRuns(ctx context.Context, store Store, dropper Dropper, k Key, fence 
 	case !found:
 		return nil
 	case last < 0 && k.Namespace == "":
+		// Delete has neither a head nor a fence: check that no other writer has the thread.
+		if err := store.Put(ctx, Pending{Key: k, Head: list[len(list)-1].Seq, Fence: fence}); err != nil {
+			return err
+		}
 		return store.Delete(ctx, k.Thread)
 	case last < 0:
 		return dropper.Drop(ctx, Drop{Key: k, Head: list[len(list)-1].Seq, All: true, Fence: fence})
