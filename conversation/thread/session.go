@@ -28,6 +28,7 @@ type entry[S any] struct {
 	snapshot any // the value of the stored state, nil if there is none
 	version  uint64
 	epoch    uint64
+	sent     []any // values of states that may be stored, because a save without a conflict failed
 }
 
 // enter checks the id and locks s.mu. The caller unlocks it if there is no error.
@@ -72,7 +73,7 @@ func (s *Session[S]) load(ctx context.Context, thread string) (*Thread[S], error
 
 // saved records that the state is equal to the stored one.
 func (e *entry[S]) saved() (err error) {
-	e.snapshot, e.version = nil, 0
+	e.snapshot, e.version, e.sent = nil, 0, nil
 	if e.thread.State != nil {
 		e.version = e.thread.State.Version
 		e.snapshot, err = treeOf(e.thread.State)
@@ -217,11 +218,46 @@ func (s *Session[S]) saveIfModified(ctx context.Context, e *entry[S]) error {
 	}
 	next := *e.thread.State
 	next.Version = e.version + 1
-	if err := s.repo.saveFrom(ctx, e.thread.ID, &next, e.epoch); err != nil {
-		return err
+	err = s.repo.saveFrom(ctx, e.thread.ID, &next, e.epoch)
+	switch {
+	case err == nil:
+		e.thread.State.Version = next.Version
+		return e.saved()
+	case !errors.Is(err, ErrConflict): // perhaps its reply was lost
+		tree, bad := treeOf(next)
+		if bad == nil && !e.hasSent(tree) {
+			e.sent = append(e.sent[max(0, len(e.sent)-mostSent+1):], tree)
+		}
+	case s.arrived(ctx, e):
+		return s.saveIfModified(ctx, e)
 	}
-	e.thread.State.Version = next.Version
-	return e.saved()
+	return err
+}
+
+// mostSent is how many states that may be stored a session remembers of a thread.
+const mostSent = 16
+
+func (e *entry[S]) hasSent(state any) bool {
+	return slices.ContainsFunc(e.sent, func(sent any) bool { return values.Equal(sent, state) })
+}
+
+// arrived reports whether the stored state is one that this session has sent. The state of the
+// thread then follows it.
+func (s *Session[S]) arrived(ctx context.Context, e *entry[S]) bool {
+	if len(e.sent) == 0 {
+		return false
+	}
+	t, epoch, err := s.repo.thread(ctx, e.thread.ID)
+	if err != nil || t.State == nil || epoch != e.epoch || t.State.Version != e.version+1 {
+		return false
+	}
+	stored, err := treeOf(t.State)
+	if err != nil || !e.hasSent(stored) {
+		return false
+	}
+	e.snapshot, e.version, e.sent = stored, t.State.Version, nil
+	e.thread.State.Version = e.version
+	return true
 }
 
 // Init sets the first state of a thread without a state or without data: the result of make. If it
