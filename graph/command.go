@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -108,12 +109,12 @@ func (c Command) add(m more) Command {
 	return c
 }
 
-// additions returns what was added after the first target, in order.
-func (c Command) additions() []*more {
+// additions returns what was added after the first target, in order, in the memory of a buffer.
+func (c Command) additions(buffer []*more) []*more {
 	if c.last == nil {
-		return nil
+		return buffer[:0]
 	}
-	all := make([]*more, c.last.n)
+	all := slices.Grow(buffer[:0], int(c.last.n))[:c.last.n]
 	for m := c.last; m != nil; m = m.before {
 		all[m.n-1] = m
 	}
@@ -128,7 +129,7 @@ func (c Command) String() string {
 	if c.to != "" {
 		calls = append(calls, fmt.Sprintf("Goto(%q)", c.to))
 	}
-	for _, m := range c.additions() {
+	for _, m := range c.additions(nil) {
 		switch m.kind {
 		case moreParent:
 			calls = append(calls, m.up.String())

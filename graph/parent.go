@@ -46,7 +46,7 @@ func parentCommandOf(c Command) *parentCommand {
 	if c.to != "" {
 		a.Goto = append(a.Goto, c.to)
 	}
-	for _, m := range c.additions() {
+	for _, m := range c.additions(nil) {
 		switch m.kind {
 		case moreParent:
 			a.Up = m.up

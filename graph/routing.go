@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/internal/step"
@@ -22,6 +23,7 @@ type routing struct {
 	choices  []choice       // the targets of the Commands, in order
 	reasons  []string       // that were given for them
 	toParent *parentCommand // the Command for the parent with which the run is to end
+	buffer   []*more        // for the next Command
 }
 
 // choice is one target of a Command: a checkpoint.Way without what makes it large.
@@ -44,7 +46,9 @@ func (r *routing) clear() {
 // follow takes the targets of a Command, which may name those that are allowed. branch is the
 // number of the branch that returned it, from 1, or 0 for the node.
 func (r *routing) follow(c Command, allowed targets, branch int) error {
-	additions := c.additions()
+	additions := c.additions(r.buffer)
+	r.buffer = additions[:0]
+	defer clear(additions)
 	for _, m := range additions {
 		switch {
 		case m.kind != moreParent:
@@ -80,8 +84,8 @@ func (r *routing) follow(c Command, allowed targets, branch int) error {
 		}
 	}
 	if why != "" {
-		if err := state.CheckText(why); err != nil {
-			return fmt.Errorf("graph: the reason of a Command: %w", err)
+		if !utf8.ValidString(why) {
+			return fmt.Errorf("graph: the reason of a Command: %w", state.CheckText(why))
 		}
 		r.explain(first, why)
 	}

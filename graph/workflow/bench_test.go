@@ -51,3 +51,41 @@ nodes:
 		})
 	}
 }
+
+// A step that chooses its way by an expression allocates at most the number that it writes.
+func TestCompile_AStepOfALoopAllocatesAtMostOnce(t *testing.T) {
+	loop := func(turns int) func() {
+		w, err := workflow.Parse("loop.yaml", fmt.Appendf(nil, `
+version: 1
+name: loop
+state:
+  n: {type: int, reducer: add}
+nodes:
+  count:
+    set: {n: 1}
+    next:
+      - {if: state.n < %d, to: count}
+      - {else: END}
+`, turns), workflow.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := w.Compile(graph.Config{MaxSteps: 2000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := w.Input(map[string]json.RawMessage{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			if _, err := g.Invoke(t.Context(), in, graph.RunOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	short, long := testing.AllocsPerRun(5, loop(100)), testing.AllocsPerRun(5, loop(1100))
+	if n := (long - short) / 1000; n > 1.1 {
+		t.Errorf("got %v allocations a step, want at most 1.1", n)
+	}
+}

@@ -20,6 +20,7 @@ type builder struct {
 	*graph.Builder[record.Record]
 	cfg graph.Config
 	making
+	commands map[*next][]graph.Command // of the ways of each next
 }
 
 // making is what one call of Compile or RunTests makes.
@@ -58,7 +59,12 @@ func (w *Workflow) compile(cfg graph.Config, m making) (*graph.Graph[record.Reco
 }
 
 func (w *Workflow) build(cfg graph.Config, m making) (*graph.Builder[record.Record], error) {
-	b := &builder{w, graph.NewRecord(w.plan.name, w.shape), cfg, m}
+	b := &builder{w, graph.NewRecord(w.plan.name, w.shape), cfg, m, map[*next][]graph.Command{}}
+	for _, n := range w.plan.nodes {
+		if n.next != nil {
+			b.commands[n.next] = n.next.commands()
+		}
+	}
 	for _, r := range w.plan.start {
 		b.at(r).Edge(graph.Start, r.name)
 	}
@@ -198,9 +204,18 @@ func (b *builder) chooseWith(n *node, vars map[string]any, result any) (graph.Co
 			}
 		}
 		b.seen.took(n, i)
-		return graph.Goto(names(w.to)...).WithReason("%s", w.reason()), nil
+		return b.commands[x][i], nil
 	}
 	return graph.Command{}, &RunError{x.src.at(x.at), "no condition of next is true, and it has no else"}
+}
+
+// commands returns the Command of each way of x.
+func (x *next) commands() []graph.Command {
+	all := make([]graph.Command, len(x.ways))
+	for i, w := range x.ways {
+		all[i] = graph.Goto(names(w.to)...).WithReason("%s", w.reason())
+	}
+	return all
 }
 
 // label gives the choices of n's next their conditions as labels. from is the node of the graph

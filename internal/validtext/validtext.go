@@ -96,11 +96,15 @@ type reference struct {
 	typ     reflect.Type
 }
 
-// again reports whether the pass has visited v before. It searches only in deep or large values.
-func (w *walk) again(v reflect.Value, depth int) bool {
-	if w.count++; w.count < few && depth < simple {
-		return false
-	}
+// searches counts a value, and reports whether the pass is deep or large enough to search for values
+// that contain themselves.
+func (w *walk) searches(depth int) bool {
+	w.count++
+	return w.count >= few || depth >= simple
+}
+
+// known reports whether the pass has visited v before.
+func (w *walk) known(v reflect.Value) bool {
 	r := reference{pointer: v.Pointer(), typ: v.Type()}
 	if v.Kind() == reflect.Slice {
 		r.length = v.Len()
@@ -121,7 +125,7 @@ func (w *walk) dynamic(v any, depth int) (path string, ok bool) {
 	case string:
 		return "", utf8.ValidString(v)
 	case []any:
-		if len(v) == 0 || depth > deepest || w.again(reflect.ValueOf(v), depth) {
+		if len(v) == 0 || depth > deepest || w.searches(depth) && w.known(reflect.ValueOf(v)) {
 			return "", true
 		}
 		for i, e := range v {
@@ -131,7 +135,7 @@ func (w *walk) dynamic(v any, depth int) (path string, ok bool) {
 		}
 		return "", true
 	case map[string]any:
-		if len(v) == 0 || depth > deepest || w.again(reflect.ValueOf(v), depth) {
+		if len(v) == 0 || depth > deepest || w.searches(depth) && w.known(reflect.ValueOf(v)) {
 			return "", true
 		}
 		for k, e := range v {
@@ -168,7 +172,7 @@ func (w *walk) value(t *typ, v reflect.Value, addressable bool, depth int) (path
 		}
 		return written(v.Interface())
 	case pointer:
-		if v.IsNil() || w.again(v, depth) {
+		if v.IsNil() || w.searches(depth) && w.known(v) {
 			return "", true
 		}
 		return w.value(t.elem, v.Elem(), true, depth+1)
@@ -181,7 +185,7 @@ func (w *walk) value(t *typ, v reflect.Value, addressable bool, depth int) (path
 		}
 		return w.value(typeOf(v.Elem().Type()), v.Elem(), false, depth+1)
 	case list:
-		if v.Kind() == reflect.Slice && (v.Len() == 0 || w.again(v, depth)) {
+		if v.Kind() == reflect.Slice && (v.Len() == 0 || w.searches(depth) && w.known(v)) {
 			return "", true
 		}
 		for i := range v.Len() {
@@ -190,7 +194,7 @@ func (w *walk) value(t *typ, v reflect.Value, addressable bool, depth int) (path
 			}
 		}
 	case entries:
-		if v.Len() == 0 || w.again(v, depth) {
+		if v.Len() == 0 || w.searches(depth) && w.known(v) {
 			return "", true
 		}
 		for i := v.MapRange(); i.Next(); {

@@ -166,3 +166,10 @@ func TestCheckOf_AllocatesAtMostOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestCheck_AllocatesNothingForJSON(t *testing.T) {
+	var v any = map[string]any{"list": []any{"a", map[string]any{"b": []any{1.5, nil}}}, "text": "c"}
+	if n := testing.AllocsPerRun(100, func() { validtext.Check(v) }); n != 0 {
+		t.Errorf("got %v allocations, want none", n)
+	}
+}
