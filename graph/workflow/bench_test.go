@@ -52,7 +52,7 @@ nodes:
 	}
 }
 
-// A step that chooses its way by an expression allocates little more than the number that it writes.
+// A step that chooses its way by an expression allocates little more than what it writes.
 func TestCompile_AStepOfALoopAllocatesLittle(t *testing.T) {
 	loop := func(turns int) func() {
 		w, err := workflow.Parse("loop.yaml", fmt.Appendf(nil, `

@@ -96,7 +96,7 @@ type reference struct {
 	typ     reflect.Type
 }
 
-// searches counts a value, and reports whether the pass is deep or large enough to search for values
+// searches counts a value, and reports whether the pass is deep or large enough to look for values
 // that contain themselves.
 func (w *walk) searches(depth int) bool {
 	w.count++
