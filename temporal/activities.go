@@ -169,6 +169,11 @@ func (a *activities) planOf(ctx context.Context, of stepRef, p graph.Plan, err e
 	out := &plan{Step: refOf(p.ID), Turn: p.Turn, Number: p.Step, Steps: p.Steps}
 	out.Step.Options = of.Options
 	if p.Status != graph.Pending || err != nil {
+		committed := p.Step - p.ID.First
+		if len(p.Tasks) > 0 { // of a step that is not
+			committed--
+		}
+		out.Done = max(0, min(committed, p.Steps))
 		out.End = endOf(graph.Result[struct{}]{Status: p.Status, Checkpoint: p.ID.Checkpoint, Steps: p.Steps, Starved: p.Starved, Interrupts: p.Interrupts}, err)
 		return out, nil
 	}

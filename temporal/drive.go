@@ -104,8 +104,12 @@ func (t *turn) drive(ctx workflow.Context) (*end, error) {
 
 // setPlan takes a plan, nil if there is none.
 func (t *turn) setPlan(p *plan) {
-	if t.plan = p; p != nil && p.End == nil {
+	switch t.plan = p; {
+	case p == nil:
+	case p.End == nil:
 		t.driven = p.Steps
+	default: // the run may be stopped before it ends so
+		t.driven = max(t.driven, p.Done)
 	}
 }
 

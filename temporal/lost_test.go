@@ -310,3 +310,22 @@ func TestDrain_ReportsDrivenSteps(t *testing.T) {
 			res.Status, res.Steps, res.Drained, err, s.N.Get(), stateErr)
 	}
 }
+
+// A run that is drained after its last commit reports the step of that commit.
+func TestDrain_ReportsTheStepThatWouldHaveEndedTheRun(t *testing.T) {
+	store := new(checkpoint.Memory)
+	runs, e := onEnvironment(t, counting(t, store, 3, 0).Untyped(), WorkerConfig{Store: store}, ClientConfig{Mode: Nodes})
+	e.prepare = func(env *testsuite.TestWorkflowEnvironment) {
+		replace(env, commitActivity, func(ctx context.Context, q commitRequest) (*plan, error) {
+			p, err := e.activities.commit(ctx, q)
+			if err == nil && p.End != nil {
+				env.SignalWorkflow(DrainSignal, StopRequest{Reason: "enough"})
+			}
+			return p, err
+		})
+	}
+	res, err := runs.Invoke(t.Context(), json.RawMessage(`{}`), graph.RunOptions{Thread: "t1"})
+	if err != nil || res.Drained != "enough" || res.Steps != 3 {
+		t.Errorf("the run ended %q after %d steps, drained %q, with %v; want drained after 3", res.Status, res.Steps, res.Drained, err)
+	}
+}

@@ -225,6 +225,7 @@ type plan struct {
 	Turn   int     `json:"n,omitempty"`
 	Number int     `json:"i,omitempty"` // the number of the step in the thread
 	Steps  int     `json:"k,omitempty"` // the steps that the run has taken
+	Done   int     `json:"d,omitempty"` // the steps that the run has committed, where there is an End
 	Tasks  []tasks `json:"t,omitempty"` // the tasks that are to be run
 	End    *end    `json:"end,omitempty"`
 	// Elsewhere is true if a task of the step names its queue, or is a child. It may have ended.
