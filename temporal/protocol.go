@@ -118,6 +118,11 @@ type turnInput struct {
 	Stop *stopReply `json:"stop,omitempty"`
 	Last *end       `json:"last,omitempty"`
 	Next []job      `json:"next,omitempty"`
+	// Driven counts the steps of the stretch of Now that is driven. Early is, by run, what those
+	// that have not come are asked for. Until is when a turn that waits ends.
+	Driven int                  `json:"driven,omitempty"`
+	Early  map[string]stopReply `json:"early,omitempty"`
+	Until  time.Time            `json:"until,omitzero"`
 }
 
 // workflowID returns the id of the workflow of a thread.

@@ -41,7 +41,10 @@ type turn struct {
 
 // turnWorkflow is the workflow TurnWorkflow.
 func turnWorkflow(ctx workflow.Context, in turnInput) (*end, error) {
-	t := &turn{in: in, jobs: in.Next, now: in.Now, last: in.Last, ends: map[string]*end{}, early: map[string]stopReply{}}
+	t := &turn{in: in, jobs: in.Next, now: in.Now, driven: in.Driven, last: in.Last, ends: map[string]*end{}, early: in.Early}
+	if t.early == nil {
+		t.early = map[string]stopReply{}
+	}
 	if t.last != nil {
 		t.ends[t.last.Run] = t.last
 	}
@@ -87,12 +90,19 @@ func (t *turn) next(ctx workflow.Context) bool {
 	full := func() bool {
 		return t.updates >= mostUpdates && workflow.GetVersion(ctx, moveWaiting, workflow.DefaultVersion, 1) == 1
 	}
-	came, err := workflow.AwaitWithTimeout(ctx, t.in.Wait, func() bool { return t.edits == 0 && (len(t.jobs) > 0 || full()) })
+	wait := t.in.Wait
+	if t.in.Until.IsZero() {
+		t.in.Until = workflow.Now(ctx).Add(wait)
+	} else { // it has waited as the workflow before
+		wait = max(0, t.in.Until.Sub(workflow.Now(ctx)))
+	}
+	came, err := workflow.AwaitWithTimeout(ctx, wait, func() bool { return t.edits == 0 && (len(t.jobs) > 0 || full()) })
 	if err != nil || !came || len(t.jobs) == 0 {
 		return err == nil && came
 	}
 	t.now, t.jobs, t.plan = &t.jobs[0], slices.Clone(t.jobs[1:]), nil
-	t.stop = t.early[t.now.Step.Run]
+	t.stop, t.in.Until = t.early[t.now.Step.Run], time.Time{}
+	delete(t.early, t.now.Step.Run)
 	return true
 }
 
@@ -103,7 +113,7 @@ func (t *turn) again(ctx workflow.Context) error {
 		return err
 	}
 	in := t.in
-	in.Now, in.Stop, in.Last, in.Next = t.now, nil, t.last, t.jobs
+	in.Now, in.Driven, in.Stop, in.Last, in.Next, in.Early = t.now, t.driven, nil, t.last, t.jobs, t.early
 	if t.now != nil && (t.stop.Kind == stopDrain || t.stop.Kind == stopCancel) {
 		in.Stop = &t.stop
 	}
