@@ -294,6 +294,8 @@ func (a *activities) commit(ctx context.Context, q commitRequest) (*plan, error)
 // stopped because no worker has its graph leaves the thread too.
 func (a *activities) release(ctx context.Context, q commitRequest) error {
 	thread := threadOf(activity.GetInfo(ctx).WorkflowExecution.ID, q.Graph)
+	b := a.watch(ctx, thread, "", 1)
+	defer b.close(false)
 	if leaser, ok := a.cfg.Store.(checkpoint.Leaser); ok {
 		id := q.Step.step(thread)
 		if err := leaser.Release(ctx, thread, cmp.Or(id.Fence, graph.LeaseID(thread, id.Run))); err != nil {
@@ -316,7 +318,7 @@ func (a *activities) edit(ctx context.Context, q editRequest) (*editResult, erro
 	}
 	b := a.watch(ctx, thread, "", 1)
 	defer b.close(false)
-	res, err := a.patch(b.ctx, g, thread, editID(info), q)
+	res, err := a.patch(b.ctx, g, thread, info, q)
 	if again := a.again(ctx, err); again != nil {
 		return nil, again
 	}
@@ -333,15 +335,17 @@ func editID(info activity.Info) string {
 }
 
 // patch makes an edit unless an attempt before has made it, whose reply was lost.
-func (a *activities) patch(ctx context.Context, g graph.Untyped, thread, id string, q editRequest) (res graph.Result[json.RawMessage], err error) {
-	key := checkpoint.Key{Thread: thread}
-	for {
+func (a *activities) patch(ctx context.Context, g graph.Untyped, thread string, info activity.Info, q editRequest) (res graph.Result[json.RawMessage], err error) {
+	key, id := checkpoint.Key{Thread: thread}, editID(info)
+	for mayBeMade := info.Attempt > 1; ; mayBeMade = true {
 		at, err := graph.Inspect(ctx, a.cfg.Store, key)
 		if err != nil {
 			return res, err
 		}
-		for made, err := range graph.History(ctx, a.cfg.Store, key, checkpoint.Query{Where: map[string]string{"run": id}, Limit: 1}) {
-			return graph.Result[json.RawMessage]{Checkpoint: made.Checkpoint}, err
+		if mayBeMade {
+			for made, err := range graph.History(ctx, a.cfg.Store, key, checkpoint.Query{Where: map[string]string{"run": id}, Limit: 1}) {
+				return graph.Result[json.RawMessage]{Checkpoint: made.Checkpoint}, err
+			}
 		}
 		err = a.hold(q.Run, func(o checkpoint.HoldOptions) (err error) {
 			res, err = g.Patch(ctx, q.Fields, graph.RunOptions{ID: id, Thread: thread, By: q.By, Lease: o, If: &at.Checkpoint})
