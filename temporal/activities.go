@@ -201,7 +201,21 @@ func (a *activities) plan(ctx context.Context, q planRequest) (*plan, error) {
 	}
 	b := a.watch(ctx, thread, rootRun(q.Step.Run), 1)
 	defer b.close(false)
-	return a.planStep(b.ctx, g, thread, q, b, nil)
+	if q.Turn == 0 || q.Step.Drains {
+		return a.planStep(b.ctx, g, thread, q, b, nil)
+	}
+	_, ended, err := a.inspect(b.ctx, thread, q.Step, q.Turn)
+	switch again := a.again(b.ctx, err); {
+	case again != nil:
+		return nil, again
+	case ended != nil:
+		return &plan{Step: q.Step, End: ended}, nil
+	}
+	p, err := a.planStep(b.ctx, g, thread, q, b, nil)
+	if err == nil && p.Turn > q.Turn { // it was begun meanwhile
+		return nil, sdk.NewApplicationError("another run has begun a turn", typeBusy)
+	}
+	return p, err
 }
 
 // planStep plans a step in the lease of its run. at, if it is not nil, is the commit that the

@@ -52,8 +52,8 @@ func (t *turn) segment(ctx workflow.Context) (*end, error) {
 // run.
 const stopSegments = "stop a segment that fails"
 
-// isStopped reports whether an activity has failed with an error that is tried again, and is not
-// since the run was asked to stop.
+// isStopped reports whether an activity failed with an error after which Temporal tries again, but
+// did not since the run was asked to stop.
 func (t *turn) isStopped(err error) bool {
 	var app *sdk.ApplicationError
 	return err != nil && t.stop.Kind != "" && !(errors.As(err, &app) && app.NonRetryable())
@@ -176,7 +176,7 @@ func (t *turn) planned(ctx workflow.Context) (*plan, error) {
 			halt()
 		}
 	}
-	err := workflow.ExecuteActivity(held, planActivity, planRequest{Graph: t.in.Graph, Step: j.driven()}).Get(ctx, &p)
+	err := workflow.ExecuteActivity(held, planActivity, planRequest{Graph: t.in.Graph, Step: j.driven(), Turn: j.Turn}).Get(ctx, &p)
 	t.halt = nil
 	if halted && (err != nil || p.End != nil && p.End.Status == graph.Failed) {
 		return nil, nil // work does what it was stopped for

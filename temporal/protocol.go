@@ -220,6 +220,7 @@ type segmentResult struct {
 type planRequest struct {
 	Graph   string         `json:"g"`
 	Step    stepRef        `json:"s"`
+	Turn    int            `json:"n,omitempty"` // of the run, which must not go on in a later one; 0 is any
 	Answers *graph.Answers `json:"a,omitempty"`
 	By      string         `json:"by,omitempty"`
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -29,7 +30,7 @@ func (a *activities) segment(ctx context.Context, q segmentRequest) (*segmentRes
 	b := a.watch(ctx, thread, run, q.Job.Attempt-1+int(info.Attempt))
 	over := false
 	defer func() { b.close(over) }()
-	at, err := graph.Inspect(b.ctx, a.cfg.Store, checkpoint.Key{Thread: thread}) // ctx ends for an edit, too
+	at, ended, err := a.inspect(b.ctx, thread, q.Job.Step, q.Job.Turn) // ctx ends for an edit, too
 	if b.isGivenUp(err) {
 		return &segmentResult{}, nil
 	}
@@ -37,32 +38,34 @@ func (a *activities) segment(ctx context.Context, q segmentRequest) (*segmentRes
 		if again := a.again(b.ctx, err); again != nil {
 			return nil, again
 		}
-		return &segmentResult{End: endOf(graph.Result[json.RawMessage]{}, err)}, nil
+		ended = endOf(graph.Result[json.RawMessage]{}, err)
 	}
-	if e := before(at, q.Job); e != nil {
-		return &segmentResult{End: e}, nil
+	if ended != nil {
+		over = true
+		return &segmentResult{End: ended}, nil
 	}
 	stored, err := a.options(b.ctx, thread, q.Job.Step)
 	if err != nil {
 		return nil, err
 	}
-	lost := lostSteps(at, q.Job)
+	done := stepsAt(at, q.Job.Step)
 	o := with(stored, graph.RunOptions{ID: run, Thread: thread, Durability: q.Job.Durability, StopAtTaskQueue: true, Grace: a.cfg.Grace, Drain: &b.drain})
 	if most := q.Job.Step.MaxSteps; most > 0 {
-		o.MaxSteps = max(1, most-q.Job.Steps-lost)
-		if most <= q.Job.Steps+lost && (at.Status == graph.Pending || at.Status == graph.Failed) {
+		o.MaxSteps = max(1, most-done)
+		if most <= done && (at.Status == graph.Pending || at.Status == graph.Failed) {
+			over = true
 			err := fmt.Errorf("graph %q: thread %q: step %d: %w: %d steps did not finish the run", q.Graph, thread, at.Step, graph.ErrSteps, most)
-			return &segmentResult{Steps: lost, End: endOf(graph.Result[json.RawMessage]{Checkpoint: at.Checkpoint}, err)}, nil
+			return &segmentResult{Steps: done - q.Job.Steps, End: endOf(graph.Result[json.RawMessage]{Checkpoint: at.Checkpoint}, err)}, nil
 		}
 	}
 	res, err := a.resume(b, g, run, o)
-	res.Steps += lost
+	res.Steps += done - q.Job.Steps
 	switch {
 	case b.stop().Kind == stopCancel && ctx.Err() != nil && err != nil:
 		over = true
 		return &segmentResult{Steps: res.Steps, End: endOf(res, fmt.Errorf("%w: %w", context.Canceled, err))}, nil
 	case b.isGivenUp(err): // the workflow knows why
-		return &segmentResult{Steps: res.Steps}, nil
+		return a.goesOn(b.ctx, thread, q.Job, res.Steps), nil
 	case err != nil:
 		if again := a.again(b.ctx, err); again != nil {
 			return nil, again
@@ -71,7 +74,7 @@ func (a *activities) segment(ctx context.Context, q segmentRequest) (*segmentRes
 			return nil, sdk.NewApplicationError(cut(err.Error()), typeBusy)
 		}
 	case res.Drained != "" && b.stop().Kind != stopDrain: // for an edit, or since this worker stops
-		return &segmentResult{Steps: res.Steps}, nil
+		return a.goesOn(b.ctx, thread, q.Job, res.Steps), nil
 	case res.Status == graph.Pending && res.Drained == "": // a step with a task queue is due
 		return a.planAfter(b, g, thread, q, res)
 	}
@@ -79,16 +82,48 @@ func (a *activities) segment(ctx context.Context, q segmentRequest) (*segmentRes
 	return &segmentResult{Steps: res.Steps, End: endOf(res, err)}, nil
 }
 
-// lostSteps returns how many steps activities before this one have done whose replies were lost.
-func lostSteps(at graph.CommitInfo, j job) int { return max(0, at.Step-j.Step.First-j.Steps) }
+// stepsAt returns how many steps a run has committed, where at is the newest commit. The replies of
+// activities that made some of them may be lost.
+func stepsAt(at graph.CommitInfo, s stepRef) int { return max(0, at.Step-s.First) }
 
-// before returns the end of a run that an activity before this one has reached, whose reply was
-// lost, if another run has begun a turn since; else nil.
-func before(at graph.CommitInfo, j job) *end {
-	if j.Turn > 0 && at.Turn > j.Turn && !j.Step.Drains {
-		return &end{Status: graph.Done, Steps: j.Steps}
+// goesOn returns the result of a segment after which the run goes on. steps has the step at which
+// the segment stopped. If that is not committed, it counts when it has run again.
+func (a *activities) goesOn(ctx context.Context, thread string, j job, steps int) *segmentResult {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if at, err := graph.Inspect(ctx, a.cfg.Store, checkpoint.Key{Thread: thread}); err == nil { // else the next segment corrects it
+		steps = min(steps, stepsAt(at, j.Step)-j.Steps)
 	}
-	return nil
+	return &segmentResult{Steps: steps}
+}
+
+// inspect returns the newest commit of a thread. If another run has begun a turn since that of the
+// run of a step, it also returns how this run has ended: as done if its own last commit ended its
+// turn, as the reply that reported this was lost, else as superseded.
+func (a *activities) inspect(ctx context.Context, thread string, of stepRef, turn int) (at graph.CommitInfo, ended *end, err error) {
+	key := checkpoint.Key{Thread: thread}
+	at, err = graph.Inspect(ctx, a.cfg.Store, key)
+	if err != nil || turn == 0 || at.Turn <= turn || of.Drains {
+		return at, nil, err
+	}
+	for c, err := range graph.History(ctx, a.cfg.Store, key, checkpoint.Query{Where: map[string]string{"turn": strconv.Itoa(turn)}}) {
+		switch {
+		case err != nil:
+			return at, nil, err
+		case rootRun(c.Run) != rootRun(of.Run):
+		case c.Status == graph.Done:
+			return at, &end{Status: graph.Done, Checkpoint: c.Checkpoint}, nil
+		default:
+			return at, superseded(thread), nil
+		}
+	}
+	return at, superseded(thread), nil
+}
+
+// superseded returns the end of a run whose thread another run has taken over. Its one code is not
+// that of a lost lease, with which a run that is driven would be planned again.
+func superseded(thread string) *end {
+	return &end{Status: graph.Failed, Failure: &failure{Message: fmt.Sprintf("thread %q: %v", thread, ErrSuperseded), Codes: []string{"superseded"}}}
 }
 
 // resume runs the thread in this process.
@@ -145,8 +180,8 @@ type beat struct {
 // errCancelled is the cause with which the work of a cancelled activity ends.
 var errCancelled = errors.New("the run was cancelled")
 
-// errUnasked is the cause with which the work of a segment ends that was cancelled, where the
-// workflow does not answer why, or has not asked for it: it is given up.
+// errUnasked is the cause with which the work of a segment ends that is given up: it was cancelled,
+// and the workflow did not ask for that, or does not answer.
 var errUnasked = errors.New("the activity was cancelled")
 
 // isOfWorker reports whether the context of an activity has ended since its worker ends. Another
