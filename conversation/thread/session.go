@@ -137,35 +137,40 @@ func (s *Session[S]) SetConfig(ctx context.Context, thread string, c Config) err
 // SetState replaces the stored state; see State.Version. The thread must have a configuration. If
 // this session has loaded the thread, it gets a copy of the state.
 func (s *Session[S]) SetState(ctx context.Context, thread string, state *State[S]) error {
+	_, err := s.setState(ctx, thread, state)
+	return err
+}
+
+// setState is SetState. It returns the stored version.
+func (s *Session[S]) setState(ctx context.Context, thread string, state *State[S]) (uint64, error) {
 	if err := s.enter(thread); err != nil {
-		return err
+		return 0, err
 	}
 	defer s.mu.Unlock()
 	if state == nil {
-		return fmt.Errorf("%w: the state must not be nil; use ClearState", ErrState)
+		return 0, fmt.Errorf("%w: the state must not be nil; use ClearState", ErrState)
 	}
-	e := s.loaded[thread]
-	if e == nil {
-		_, err := s.repo.SetState(ctx, thread, state)
-		return err
+	if e := s.loaded[thread]; e != nil {
+		return s.replace(ctx, e, state)
 	}
-	return s.replace(ctx, e, state)
+	return s.repo.SetState(ctx, thread, state)
 }
 
-// replace saves a state for a loaded thread. The caller holds the lock.
-func (s *Session[S]) replace(ctx context.Context, e *entry[S], state *State[S]) error {
+// replace saves a state for a loaded thread. It returns the stored version. The caller holds the
+// lock.
+func (s *Session[S]) replace(ctx context.Context, e *entry[S], state *State[S]) (uint64, error) {
 	next, err := state.clone()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if next.Version == 0 {
 		next.Version = e.version + 1
 	}
-	if err := s.repo.saveFrom(ctx, e.thread.ID, next, e.epoch); err != nil {
-		return err
+	if err := s.save(ctx, e, next); err != nil {
+		return 0, err
 	}
 	e.thread.State = next
-	return e.saved()
+	return next.Version, e.saved()
 }
 
 // ClearState removes the state of a thread of any version. It does not change the configuration.
@@ -218,20 +223,42 @@ func (s *Session[S]) saveIfModified(ctx context.Context, e *entry[S]) error {
 	}
 	next := *e.thread.State
 	next.Version = e.version + 1
-	err = s.repo.saveFrom(ctx, e.thread.ID, &next, e.epoch)
-	switch {
-	case err == nil:
-		e.thread.State.Version = next.Version
-		return e.saved()
-	case !errors.Is(err, ErrConflict): // perhaps its reply was lost
-		tree, bad := treeOf(next)
-		if bad == nil && !e.hasSent(tree) {
-			e.sent = append(e.sent[max(0, len(e.sent)-mostSent+1):], tree)
-		}
-	case s.arrived(ctx, e):
-		return s.saveIfModified(ctx, e)
+	if err := s.save(ctx, e, &next); err != nil {
+		return err
 	}
-	return err
+	e.thread.State.Version = next.Version
+	return e.saved()
+}
+
+// save saves a state for a loaded thread, and changes nothing else of it. If the stored state is
+// one that this session has sent, a conflict with it is none: next gets its version if they are
+// equal, or else the one that follows it.
+func (s *Session[S]) save(ctx context.Context, e *entry[S], next *State[S]) error {
+	for {
+		err := s.repo.saveFrom(ctx, e.thread.ID, next, e.epoch)
+		if err == nil {
+			return nil
+		}
+		tree, bad := treeOf(next)
+		if bad != nil {
+			return err
+		}
+		if !errors.Is(err, ErrConflict) { // perhaps its reply was lost
+			if !e.hasSent(tree) {
+				e.sent = append(e.sent[max(0, len(e.sent)-mostSent+1):], tree)
+			}
+			return err
+		}
+		stored, version, ok := s.arrived(ctx, e)
+		if !ok || next.Version <= e.version || next.Version > version {
+			return err
+		}
+		next.Version = version
+		if tree, err = treeOf(next); err != nil || values.Equal(tree, stored) {
+			return err
+		}
+		next.Version++
+	}
 }
 
 // mostSent is how many states that may be stored a session remembers of a thread.
@@ -241,23 +268,18 @@ func (e *entry[S]) hasSent(state any) bool {
 	return slices.ContainsFunc(e.sent, func(sent any) bool { return values.Equal(sent, state) })
 }
 
-// arrived reports whether the stored state is one that this session has sent. The state of the
-// thread then follows it.
-func (s *Session[S]) arrived(ctx context.Context, e *entry[S]) bool {
+// arrived returns the value and the version of the stored state. ok is false if it is not one that
+// this session has sent.
+func (s *Session[S]) arrived(ctx context.Context, e *entry[S]) (stored any, version uint64, ok bool) {
 	if len(e.sent) == 0 {
-		return false
+		return nil, 0, false
 	}
 	t, epoch, err := s.repo.thread(ctx, e.thread.ID)
-	if err != nil || t.State == nil || epoch != e.epoch || t.State.Version != e.version+1 {
-		return false
+	if err != nil || t.State == nil || epoch != e.epoch {
+		return nil, 0, false
 	}
-	stored, err := treeOf(t.State)
-	if err != nil || !e.hasSent(stored) {
-		return false
-	}
-	e.snapshot, e.version, e.sent = stored, t.State.Version, nil
-	e.thread.State.Version = e.version
-	return true
+	stored, err = treeOf(t.State)
+	return stored, t.State.Version, err == nil && e.hasSent(stored)
 }
 
 // Init sets the first state of a thread without a state or without data: the result of make. If it
@@ -271,7 +293,8 @@ func (s *Session[S]) Init(ctx context.Context, t *Thread[S], make func() S) erro
 
 // Update saves new data for a thread, with the next version and the same other fields. It does
 // nothing if the data are equal. If they cannot be saved, it does not change t and may be called
-// again.
+// again. For a thread that this session has not loaded with Implicit, the second call is an
+// ErrConflict if only the reply of the first was lost.
 func (s *Session[S]) Update(ctx context.Context, t *Thread[S], data S) error {
 	if t.State != nil && t.State.Data != nil {
 		before, err := treeOf(t.State.Data)
@@ -289,9 +312,11 @@ func (s *Session[S]) Update(ctx context.Context, t *Thread[S], data S) error {
 // advance saves data and then updates t.
 func (s *Session[S]) advance(ctx context.Context, t *Thread[S], data S) error {
 	next := t.State.Next(data)
-	if err := s.SetState(ctx, t.ID, next); err != nil {
+	version, err := s.setState(ctx, t.ID, next)
+	if err != nil {
 		return err
 	}
+	next.Version = version
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.loaded[t.ID]; e == nil || e.thread != t {
