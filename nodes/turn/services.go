@@ -37,7 +37,9 @@ type Services struct {
 	// fails, the run fails, and goes on with Agent.Continue.
 	Messages *conversation.Manager
 	// Sessions gets them too, and its view, with a summary, is the history of a turn. If it fails,
-	// a warning is logged, and the next turn delivers what is missing.
+	// a warning is logged, and the next turn delivers what is missing. A message that it refuses,
+	// such as one above 4 MiB, is in the history while the messages beside it are, and in no
+	// summary.
 	Sessions *session.Manager
 	// User returns the owner of the session of a thread; nil means that it has none.
 	User func(thread string) string
@@ -75,6 +77,7 @@ func NewServices(docs document.Store) (*Services, error) {
 const (
 	appStateName  = "app_state"
 	deliveredName = "session_delivered"
+	refusedName   = "session_refused" // the ids of the messages that the session refuses
 )
 
 // begin loads what the application stores about the thread, and stores the message of the user.
@@ -210,7 +213,10 @@ func (v *Services) deliver(ctx context.Context, s *agent.State, name string) err
 		switch _, err := v.Sessions.Append(ctx, name, m); {
 		case err == nil, errors.Is(err, session.ErrDuplicate):
 		case refusesMessage(err):
-			v.warn(name, "delivering a message that the session refuses", err)
+			v.warn(name, "the session refuses message "+m.ID, err)
+			if err := refuse(s, m.ID); err != nil {
+				return err
+			}
 		default:
 			return err
 		}
@@ -226,6 +232,15 @@ func (v *Services) deliver(ctx context.Context, s *agent.State, name string) err
 func refusesMessage(err error) bool {
 	var invalid *message.InvalidError
 	return errors.As(err, &invalid) || errors.Is(err, document.ErrTooLarge) || errors.Is(err, document.ErrValue) || errors.Is(err, document.ErrName)
+}
+
+// refuse remembers a message that the session does not have.
+func refuse(s *agent.State, id string) error {
+	ids, _, err := agent.Recall[[]string](s, refusedName)
+	if err != nil || slices.Contains(ids, id) {
+		return err
+	}
+	return agent.Remember(s, refusedName, append(ids, id))
 }
 
 // undelivered returns the messages after the one with an id, without those of the system; all if it
@@ -258,7 +273,7 @@ func (v *Services) summarize(ctx context.Context, name string) {
 		defer cancel()
 		_, err := v.Sessions.Compact(ctx, name)
 		if err != nil && !errors.Is(err, session.ErrNotFound) && !errors.Is(err, checkpoint.ErrClosed) { // the next turn tries again
-			v.warn(name, "summarizing the session", err)
+			v.warn(name, "summarizing the session failed", err)
 		}
 	}
 	if v.Background != nil {
@@ -277,16 +292,16 @@ func (v *Services) try(ctx context.Context, name, what string, do func(context.C
 	inner, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if _, err := safely(func() (struct{}, error) { return struct{}{}, do(inner) }); err != nil {
-		v.warn(name, what, err)
+		v.warn(name, what+" failed", err)
 	}
 }
 
-func (v *Services) warn(name, what string, err error) {
+func (v *Services) warn(name, text string, err error) {
 	log := v.Log
 	if log == nil {
 		log = slog.Default()
 	}
-	log.Warn("turn: "+what+" failed", "thread", name, "error", err)
+	log.Warn("turn: "+text, "thread", name, "error", err)
 }
 
 // history returns the messages of a thread that the functions of Config get: those of the session,
@@ -300,11 +315,15 @@ func (t *Turn) history(ctx context.Context, s *agent.State) []message.Message {
 			if err != nil || last == "" {
 				return err
 			}
+			refused, _, err := agent.Recall[[]string](s, refusedName)
+			if err != nil {
+				return err
+			}
 			view, err := v.Sessions.View(ctx, name)
 			if err == nil {
 				rest := undelivered(ms, last)
 				rest = slices.DeleteFunc(rest, func(m message.Message) bool { return hasMessage(view.Messages, m.ID) })
-				ms = append(slices.Clip(view.Messages), rest...)
+				ms = withRefused(append(slices.Clip(view.Messages), rest...), ms, refused)
 			}
 			return err
 		})
@@ -317,6 +336,33 @@ func (t *Turn) history(ctx context.Context, s *agent.State) []message.Message {
 		}
 	}
 	return ms
+}
+
+// withRefused adds to a history the messages of a thread that its session refuses. A message is
+// left out if the history lacks the one before it or the one after it.
+func withRefused(history, thread []message.Message, refused []string) []message.Message {
+	if len(refused) == 0 {
+		return history
+	}
+	var run []message.Message // refused messages in succession
+	had := true               // whether the history has the message before run
+	for _, m := range thread {
+		at := slices.IndexFunc(history, func(h message.Message) bool { return h.ID == m.ID })
+		switch {
+		case m.Role == message.RoleSystem:
+		case at < 0 && slices.Contains(refused, m.ID):
+			run = append(run, m)
+		default:
+			if had && at >= 0 {
+				history = slices.Insert(history, at, run...)
+			}
+			run, had = nil, at >= 0
+		}
+	}
+	if had {
+		history = append(history, run...)
+	}
+	return history
 }
 
 // enabled reports whether the configuration of the thread allows a capability.
