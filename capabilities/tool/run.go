@@ -181,7 +181,7 @@ func safely(ctx context.Context, t Tool, in Input, done chan<- outcome) {
 }
 
 // bound cuts a result to limit bytes. A part is left out if it cannot be cut, or if no message can
-// have it.
+// have it. The limit counts neither such a part nor the notes.
 func bound(out Output, limit int) []message.Part {
 	left := limit
 	var parts []message.Part
@@ -193,14 +193,14 @@ func bound(out Output, limit int) []message.Part {
 		}
 		switch {
 		case err != nil:
-			p = message.Text(fmt.Sprintf("(a part of the result has no JSON: %v)", err))
+			p, size = message.Text(fmt.Sprintf("(a part of the result has no JSON: %v)", err)), 0
 		case wrong(p) != nil:
-			p = message.Text(fmt.Sprintf("(a part of the result is left out: %v)", wrong(p)))
+			p, size = message.Text(fmt.Sprintf("(a part of the result is left out: %v)", wrong(p))), 0
 		case size <= left:
 		case p.Type == message.TypeText:
 			p = message.Text(cut(p.Text, left))
 		default:
-			p = message.Text(fmt.Sprintf("(a part of %d bytes is left out: the result may have %d)", size, limit))
+			p, size = message.Text(fmt.Sprintf("(a part of %d bytes is left out: the result may have %d)", size, limit)), 0
 		}
 		left = max(left-size, 0)
 		parts = append(parts, p)
