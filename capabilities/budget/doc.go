@@ -62,5 +62,7 @@
 //
 // All limits of a [Config.Name] are in one partition of the documents, so that they change at once;
 // its writes follow one another. Use several names for more than some hundred calls a second.
-// Periods are those of UTC. Rates compare the clocks of the processes.
+// Periods are those of UTC. The first process whose clock reaches a period begins it for all: a
+// clock that is up to 5 minutes late counts in the new period. One that is later begins the old
+// period again, and what was spent counts from 0. Rates compare the clocks of the processes.
 package budget
