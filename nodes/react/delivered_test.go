@@ -3,6 +3,7 @@ package react_test
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,10 +98,13 @@ func TestWork_DeliversAfterALostReply(t *testing.T) {
 }
 
 // A call that a session refuses, because it is too large, does not keep the later messages from it.
+// The model gets the call and its result all the same.
 func TestWork_DeliversAfterARefusedMessage(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", document.MaxValue)
-	d := newDelivering(t, func([]document.Change) bool { return false }, calls("1", "look", `{"city":"`+large+`"}`), answerOf("one"), answerOf("two"))
+	var seen []message.Message
+	last := func(r model.Request) model.Answer { seen = r.Messages; return answerOf("two")(r) }
+	d := newDelivering(t, func([]document.Change) bool { return false }, calls("1", "look", `{"city":"`+large+`"}`), answerOf("one"), last)
 	d.say(t, "first")
 	r := d.say(t, "second")
 	ms := r.State.Messages.Slice()
@@ -108,4 +112,8 @@ func TestWork_DeliversAfterARefusedMessage(t *testing.T) {
 		t.Fatalf("got %d messages, want two turns of which the first calls a tool", len(ms))
 	}
 	d.wantDelivered(t, append(ms[:1:1], ms[3:]...))
+	same := func(a, b message.Message) bool { return a.ID == b.ID }
+	if len(seen) < 5 || !slices.EqualFunc(seen[len(seen)-5:], ms[:5], same) {
+		t.Errorf("the model got %d messages in the second turn, want the first 5 of the thread", len(seen))
+	}
 }
