@@ -362,9 +362,10 @@ func TestServices_TheNextTurnDeliversWhatIsMissing(t *testing.T) {
 
 func TestServices_SummarizeInAGoroutineByDefault(t *testing.T) {
 	written := make(chan bool)
+	first := sync.OnceFunc(func() { close(written) }) // both turns may find the view too long
 	o := newAssisted(t, stored{&checkpoint.Memory{}, &document.Map{}}, none(), session.Config{Summarizer: message.Summarizer{
 		Window: message.Window{MaxMessages: 3}, KeepMessages: 2,
-		Write: func(context.Context, []message.Message) (string, error) { close(written); return "summary", nil },
+		Write: func(context.Context, []message.Message) (string, error) { first(); return "summary", nil },
 	}})
 	o.Background = nil
 	o.say(t, "one")
