@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -218,6 +219,7 @@ func TestWebhooks_PrivateAddressIsNotTriedAgain(t *testing.T) {
 // A process that has not the flags of a server loses no webhook of one.
 func TestWork_WakeOnlyLeavesWebhooksToServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // webhooks are delivered side by side
 		var paths []string
 		docs := new(document.Map)
 		b := graph.New[onceState]("once")
@@ -232,7 +234,11 @@ func TestWork_WakeOnlyLeavesWebhooksToServers(t *testing.T) {
 		process := func(notify string) *Server {
 			c := Config{Store: store, Graphs: map[string]graph.Untyped{"once": g.Untyped()}, Documents: docs, Routes: http.NewServeMux(), Log: slog.New(slog.DiscardHandler)}
 			c.Webhooks.Notify = notify
-			c.Routes.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) { paths = append(paths, r.URL.Path) })
+			c.Routes.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				paths = append(paths, r.URL.Path)
+			})
 			s, err := New(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)
