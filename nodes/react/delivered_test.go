@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weftrun/weft/capabilities/model"
 	"github.com/weftrun/weft/checkpoint"
@@ -15,13 +16,19 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// lossy is a store of documents that makes a batch and loses its reply.
+// lossy is a store of documents that makes a batch and loses its reply, or refuses it.
 type lossy struct {
 	document.Store
 	loses func(c []document.Change) bool
 }
 
+// tooLarge is a text that lossy refuses to store, as stores refuse a value that is too large.
+const tooLarge = "Llanfairpwllgwyngyll"
+
 func (l lossy) Batch(ctx context.Context, p document.Place, c []document.Change) ([]document.Doc, error) {
+	if has(c, tooLarge) {
+		return nil, document.ErrTooLarge
+	}
 	docs, err := l.Store.Batch(ctx, p, c)
 	if err == nil && l.loses(c) {
 		return nil, checkpoint.ErrUnknownOutcome
@@ -44,7 +51,7 @@ func newDelivering(t *testing.T, loses func(c []document.Change) bool, answers .
 	docs := &document.Map{}
 	d := toolAgentOver(t, &checkpoint.Memory{}, docs, turn.Config{}, answers...)
 	var err error
-	d.services.Log = slog.New(slog.DiscardHandler)
+	d.services.Log, d.services.Within = slog.New(slog.DiscardHandler), time.Minute
 	if d.services.Sessions, err = session.New(session.Config{Store: lossy{docs, loses}, Log: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
@@ -101,10 +108,9 @@ func TestWork_DeliversAfterALostReply(t *testing.T) {
 // The model gets the call and its result all the same.
 func TestWork_DeliversAfterARefusedMessage(t *testing.T) {
 	t.Parallel()
-	large := strings.Repeat("x", document.MaxValue)
 	var seen []message.Message
 	last := func(r model.Request) model.Answer { seen = r.Messages; return answerOf("two")(r) }
-	d := newDelivering(t, func([]document.Change) bool { return false }, calls("1", "look", `{"city":"`+large+`"}`), answerOf("one"), last)
+	d := newDelivering(t, func([]document.Change) bool { return false }, calls("1", "look", `{"city":"`+tooLarge+`"}`), answerOf("one"), last)
 	d.say(t, "first")
 	r := d.say(t, "second")
 	ms := r.State.Messages.Slice()
