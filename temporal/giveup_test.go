@@ -268,6 +268,36 @@ func TestHeartbeat_ComesBeforeTheStoreAnswers(t *testing.T) {
 	}
 }
 
+// Release implements checkpoint.Leaser.
+func (s *slowStore) Release(ctx context.Context, thread, fence string) error {
+	if s.slow.Load() {
+		select {
+		case <-s.may:
+		case <-time.After(10 * time.Second):
+			return errors.New("no heartbeat came")
+		}
+	}
+	return s.Memory.Release(ctx, thread, fence)
+}
+
+// A release reports that it lives, too.
+func TestHeartbeat_ComesDuringARelease(t *testing.T) {
+	store := &slowStore{Memory: new(checkpoint.Memory), may: make(chan struct{})}
+	a, err := newActivities(WorkerConfig{Graphs: []graph.Untyped{counting(t, store, 1, 0).Untyped()}, Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.slow.Store(true)
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	var once sync.Once
+	env.SetOnActivityHeartbeatListener(func(*activityInfo, converter.EncodedValues) { once.Do(func() { close(store.may) }) })
+	env.RegisterActivity(a.release)
+	if _, err := env.ExecuteActivity(a.release, commitRequest{Graph: "count", Step: stepRef{Run: "r"}}); err != nil {
+		t.Error(err)
+	}
+}
+
 // Temporal refuses the 2,000th update of a history, so a turn that waits goes on as a new workflow.
 func TestTurn_ThatWaitsMovesAfterManyUpdates(t *testing.T) {
 	for updates, want := range map[int]bool{mostUpdates: true, 1: false} {
