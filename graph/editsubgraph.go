@@ -238,7 +238,9 @@ func madeEdits(t threadReader, pending []checkpoint.Entry) (made []madeEdit, err
 			if err != nil {
 				return nil, err
 			}
-			if c.Seq == d.Checkpoint && c.rec.Run == d.Run {
+			// A run with the same id may have made the commit.
+			isEdit := c.rec.Source == checkpoint.Update || c.rec.Source == checkpoint.Fork
+			if c.Seq == d.Checkpoint && c.rec.Run == d.Run && isEdit {
 				made = append(made, d)
 			}
 		}

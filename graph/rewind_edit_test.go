@@ -193,6 +193,39 @@ func TestEditOfAChild_SurvivesACrashAnywhere(t *testing.T) {
 	}
 }
 
+// An edit that was announced and not made is not in the record. A run with its id may commit a step
+// of the subgraph with the number that was announced.
+//
+// Requirement: Subgraphs
+func TestEditOfAChild_IsNoStepOfARunWithItsID(t *testing.T) {
+	announced := 0
+	for n := int32(0); ; n++ {
+		j := &journey{over: untyped, inside: new(checkpoint.Memory)}
+		j.cfg = graph.Config{Store: j.inside}
+		j.child = asking(t, &j.ran, j.cfg)
+		j.Graph = build(t, parallel(map[string]graph.Node[world]{"n": hosts(j.child, "", nil)}), j.cfg)
+		j.ns = invoke(t, j.Graph, "t1", graph.Interrupted).Interrupts[0].Namespace
+		broken := &stopsAfter{Store: j.inside}
+		broken.left.Store(n)
+		o := j.at(0)
+		o.ID = "call-1"
+		_, err := asking(t, &j.ran, graph.Config{Store: broken}).Edit(ctx, [][]graph.Edit[inner]{{word("", "edited")}}, o)
+		if err == nil {
+			break
+		}
+		made := j.changes(t)
+		res, err := j.Resume(ctx, graph.Reply("a1"), graph.RunOptions{Thread: "t1", ID: "call-1"})
+		ended(t, graph.Interrupted, res, err)
+		if got := j.changes(t); got != made {
+			t.Errorf("cut off at write %d, the record has %d edits after a step, want %d", n+1, got, made)
+		}
+		announced++
+	}
+	if announced < 2 {
+		t.Errorf("the edit was cut off at %d writes, want one after its announcement", announced)
+	}
+}
+
 // The questions of other subgraphs stay as they are, and edits of several steps are one record
 // each.
 //
