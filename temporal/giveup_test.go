@@ -162,22 +162,7 @@ func TestSegment_ThatIsCancelledWithoutAnAnswer(t *testing.T) {
 // A worker that stops leaves a run to others in which a task has asked and another is under way.
 func TestSegment_ThatIsDrainedBesideAQuestion(t *testing.T) {
 	store := new(checkpoint.Memory)
-	stopped := make(chan struct{})
-	var once sync.Once
-	var ends atomic.Bool
-	inner := graph.New[tally]("inner")
-	inner.Node("spin", graph.Router(func(context.Context, *tally) (graph.Command, error) {
-		once.Do(func() { close(stopped) })
-		if ends.Load() {
-			return graph.Goto(graph.End), nil
-		}
-		return graph.Goto("spin"), nil
-	}, "spin", graph.End))
-	inner.Edge(graph.Start, "spin")
-	child, err := inner.Compile(graph.Config{MaxSteps: 100_000_000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	child, stopped, ends := spinning(t)
 	b := graph.New[tally]("g")
 	b.Node("ask", graph.Func(func(ctx context.Context, _ *tally) error {
 		_, err := graph.Ask[bool](ctx, graph.Question{Prompt: "on?"})

@@ -23,6 +23,29 @@ func replace(env *testsuite.TestWorkflowEnvironment, name string, do any) {
 	env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name, DisableAlreadyRegisteredCheck: true})
 }
 
+// before calls do before each call of the activity of a task or a commit, and fails the call with
+// its error.
+func (e *environment) before(name string, do func(context.Context) error) {
+	e.prepare = func(env *testsuite.TestWorkflowEnvironment) {
+		switch name {
+		case taskActivity:
+			replace(env, name, func(ctx context.Context, q taskRequest) (*taskResult, error) {
+				if err := do(ctx); err != nil {
+					return nil, err
+				}
+				return e.activities.task(ctx, q)
+			})
+		case commitActivity:
+			replace(env, name, func(ctx context.Context, q commitRequest) (*plan, error) {
+				if err := do(ctx); err != nil {
+					return nil, err
+				}
+				return e.activities.commit(ctx, q)
+			})
+		}
+	}
+}
+
 // losing returns an activity whose first replies are lost: its worker dies when it has done its
 // work.
 func losing[Q, R any](replies int32, do func(context.Context, Q) (R, error)) func(context.Context, Q) (R, error) {
@@ -130,24 +153,7 @@ func TestStretch_GoesOnWithoutItsLease(t *testing.T) {
 					}
 					return held.Release(ctx)
 				}
-				e.prepare = func(env *testsuite.TestWorkflowEnvironment) {
-					switch name {
-					case taskActivity:
-						replace(env, name, func(ctx context.Context, q taskRequest) (*taskResult, error) {
-							if err := other(ctx); err != nil {
-								return nil, err
-							}
-							return e.activities.task(ctx, q)
-						})
-					case commitActivity:
-						replace(env, name, func(ctx context.Context, q commitRequest) (*plan, error) {
-							if err := other(ctx); err != nil {
-								return nil, err
-							}
-							return e.activities.commit(ctx, q)
-						})
-					}
-				}
+				e.before(name, other)
 				res, err := runs.Invoke(t.Context(), json.RawMessage(`{}`), graph.RunOptions{Thread: "t1"})
 				wantDone(t, g, res, err)
 			})

@@ -15,22 +15,7 @@ import (
 // A step that was left for a worker that stops counts when it is committed, and not before.
 func TestSegment_CountsNoStepThatItLeaves(t *testing.T) {
 	store := new(checkpoint.Memory)
-	stopped := make(chan struct{})
-	var once sync.Once
-	var ends atomic.Bool
-	inner := graph.New[tally]("inner")
-	inner.Node("spin", graph.Router(func(context.Context, *tally) (graph.Command, error) {
-		once.Do(func() { close(stopped) })
-		if ends.Load() {
-			return graph.Goto(graph.End), nil
-		}
-		return graph.Goto("spin"), nil
-	}, "spin", graph.End))
-	inner.Edge(graph.Start, "spin")
-	child, err := inner.Compile(graph.Config{MaxSteps: 100_000_000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	child, stopped, ends := spinning(t)
 	b := graph.New[tally]("g")
 	b.Node("child", graph.Inline(child))
 	b.Edge(graph.Start, "child")
@@ -53,4 +38,25 @@ func TestSegment_CountsNoStepThatItLeaves(t *testing.T) {
 			t.Errorf("after %d steps the next segment ended with %+v after %d, want done and one in all", counted, res.End, res.Steps)
 		}
 	}
+}
+
+// spinning returns a graph that loops until ends is true, and closes stopped when it begins.
+func spinning(t *testing.T) (g *graph.Graph[tally], stopped chan struct{}, ends *atomic.Bool) {
+	t.Helper()
+	stopped, ends = make(chan struct{}), new(atomic.Bool)
+	var once sync.Once
+	b := graph.New[tally]("inner")
+	b.Node("spin", graph.Router(func(context.Context, *tally) (graph.Command, error) {
+		once.Do(func() { close(stopped) })
+		if ends.Load() {
+			return graph.Goto(graph.End), nil
+		}
+		return graph.Goto("spin"), nil
+	}, "spin", graph.End))
+	b.Edge(graph.Start, "spin")
+	g, err := b.Compile(graph.Config{MaxSteps: 100_000_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g, stopped, ends
 }

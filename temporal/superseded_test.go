@@ -97,27 +97,16 @@ func TestStretch_EndsOnceAnotherRunHasBegunATurn(t *testing.T) {
 				g := queued(t, store)
 				runs, e := onEnvironment(t, g.Untyped(), WorkerConfig{Store: store}, ClientConfig{Mode: mode})
 				var once sync.Once
-				other := func(ctx context.Context) {
+				other := func(ctx context.Context) error {
 					once.Do(func() {
 						o := graph.RunOptions{ID: "other", Thread: "t1", Lease: checkpoint.HoldOptions{Policy: checkpoint.TakeOver}}
 						if _, err := g.Invoke(ctx, wrote{}, o); err != nil {
 							t.Error(err)
 						}
 					})
+					return nil
 				}
-				e.prepare = func(env *testsuite.TestWorkflowEnvironment) {
-					if name == commitActivity {
-						replace(env, name, func(ctx context.Context, q commitRequest) (*plan, error) {
-							other(ctx)
-							return e.activities.commit(ctx, q)
-						})
-						return
-					}
-					replace(env, name, func(ctx context.Context, q taskRequest) (*taskResult, error) {
-						other(ctx)
-						return e.activities.task(ctx, q)
-					})
-				}
+				e.before(name, other)
 				res, err := runs.Invoke(t.Context(), json.RawMessage(`{}`), graph.RunOptions{Thread: "t1"})
 				if !errors.Is(err, ErrSuperseded) {
 					t.Errorf("the run ended %q with %v, want ErrSuperseded", res.Status, err)

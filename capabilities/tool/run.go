@@ -191,11 +191,12 @@ func bound(out Output, limit int) []message.Part {
 		if p.Type == message.TypeText {
 			size = len(p.Text)
 		}
+		why := wrong(p)
 		switch {
 		case err != nil:
 			p, size = message.Text(fmt.Sprintf("(a part of the result has no JSON: %v)", err)), 0
-		case wrong(p) != nil:
-			p, size = message.Text(fmt.Sprintf("(a part of the result is left out: %v)", wrong(p))), 0
+		case why != nil:
+			p, size = message.Text(fmt.Sprintf("(a part of the result is left out: %v)", why)), 0
 		case size <= left:
 		case p.Type == message.TypeText:
 			p = message.Text(cut(p.Text, left))

@@ -108,18 +108,7 @@ func TestReplace_LostReply(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(name, tries), func(t *testing.T) {
 				ctx, lost := t.Context(), false
-				m, err := thread.NewManager(thread.NewRepository[points](losing{new(document.Map), &lost}), thread.Options{Strategy: thread.Implicit})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := m.SetConfig(ctx, "t", thread.Config{}); err != nil {
-					t.Fatal(err)
-				}
-				s := m.Begin()
-				th, err := s.Load(ctx, "t")
-				if err != nil {
-					t.Fatal(err)
-				}
+				m, s, th := losingSession(t, &lost)
 				last := tries[len(tries)-1]
 				for i, n := range tries {
 					lost = i < len(tries)-1 && !slices.Contains(tries[:i], n)
@@ -149,18 +138,7 @@ func TestReplace_LostReply(t *testing.T) {
 func TestReplace_LostReplyThenSave(t *testing.T) {
 	for _, other := range []bool{false, true} {
 		ctx, lost := t.Context(), false
-		m, err := thread.NewManager(thread.NewRepository[points](losing{new(document.Map), &lost}), thread.Options{Strategy: thread.Implicit})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := m.SetConfig(ctx, "t", thread.Config{}); err != nil {
-			t.Fatal(err)
-		}
-		s := m.Begin()
-		th, err := s.Load(ctx, "t")
-		if err != nil {
-			t.Fatal(err)
-		}
+		m, s, th := losingSession(t, &lost)
 		lost = true
 		if err := s.Update(ctx, th, points{1}); !errors.Is(err, checkpoint.ErrUnknownOutcome) {
 			t.Fatalf("got %v, want an ErrUnknownOutcome", err)
@@ -179,4 +157,23 @@ func TestReplace_LostReplyThenSave(t *testing.T) {
 			t.Errorf("another session saved: %v, an update: %v", other, err)
 		}
 	}
+}
+
+// losingSession returns a session that has loaded a thread. Its store loses replies while lost
+// is true.
+func losingSession(t *testing.T, lost *bool) (*thread.Manager[points], *thread.Session[points], *thread.Thread[points]) {
+	t.Helper()
+	m, err := thread.NewManager(thread.NewRepository[points](losing{new(document.Map), lost}), thread.Options{Strategy: thread.Implicit})
+	if err == nil {
+		err = m.SetConfig(t.Context(), "t", thread.Config{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := m.Begin()
+	th, err := s.Load(t.Context(), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, s, th
 }
