@@ -43,4 +43,8 @@
 // stop words or languages. A
 // search in any other order than ByKey reads all items below its prefix, at most MaxScan. A batch
 // does not span namespaces, so a cluster can distribute them.
+//
+// A store on a server repeats a write whose reply was lost, and detects that it was made by the
+// items that it has put. If other writers have replaced or deleted all of these meanwhile, the
+// write is made again, or returns a conflict although it was made.
 package memory

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -115,6 +116,14 @@ func (x *Index) Batch(ctx context.Context, namespace []string, ops []Op) ([]Item
 	if err := errors.Join(x.check(), checkPart(namespace)); err != nil {
 		return nil, err
 	}
+	// Only the vectors that are there before a deletion are removed after it: those of an item that
+	// another caller puts meanwhile are newer.
+	before, failed := make([]record, len(ops)), make([]error, len(ops))
+	for i, op := range ops {
+		if op.Value == nil && x.Vectors == nil {
+			before[i], failed[i] = x.record(ctx, namespace, op.Key)
+		}
+	}
 	items, err := x.Store.Batch(ctx, namespace, ops)
 	if err != nil {
 		return nil, err
@@ -126,7 +135,7 @@ func (x *Index) Batch(ctx context.Context, namespace []string, ops []Op) ([]Item
 			continue
 		}
 		// A remaining vector has no effect: its item is deleted.
-		if err := x.forget(ctx, namespace, op.Key); err != nil {
+		if err := cmp.Or(failed[i], x.forget(ctx, namespace, op.Key, before[i])); err != nil {
 			x.failed(namespace, op.Key, err)
 		}
 	}
@@ -136,12 +145,15 @@ func (x *Index) Batch(ctx context.Context, namespace []string, ops []Op) ([]Item
 	return items, nil
 }
 
-// forget removes the vectors of a deleted item.
-func (x *Index) forget(ctx context.Context, namespace []string, key string) error {
-	if x.Vectors != nil {
+// forget removes the vectors of a deleted item: those of a record that was read.
+func (x *Index) forget(ctx context.Context, namespace []string, key string, r record) error {
+	switch {
+	case x.Vectors != nil:
 		return x.Vectors.Remove(ctx, namespace, key)
+	case r.version == 0:
+		return nil // there was none
 	}
-	return x.Store.Delete(ctx, vectorsOf(namespace), key)
+	return x.removeRecord(ctx, namespace, key, r)
 }
 
 func (x *Index) failed(namespace []string, key string, err error) {

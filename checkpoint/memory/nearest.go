@@ -18,7 +18,8 @@ type Vectors interface {
 	Keep(ctx context.Context, list []Embedded) error
 	// Versions returns the version that the vectors of each item were made from; 0 is none.
 	Versions(ctx context.Context, items []Item) ([]uint64, error)
-	// Remove removes the vectors of a deleted item.
+	// Remove removes the vectors of a deleted item, but not those of an item that was put at its
+	// place since.
 	Remove(ctx context.Context, namespace []string, key string) error
 	// Prune removes the vectors of all items below a prefix that no longer exist.
 	Prune(ctx context.Context, prefix []string) error

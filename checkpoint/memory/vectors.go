@@ -288,12 +288,20 @@ func (x *Index) prune(ctx context.Context, prefix []string) error {
 		if there[at] {
 			continue
 		}
-		_, err := x.Store.Batch(ctx, vectorsOf(Decode(at.Namespace)), []Op{{Key: at.Key, Options: Options{If: &r.version}}})
-		if err != nil && !errors.Is(err, ErrConflict) {
+		if err := x.removeRecord(ctx, Decode(at.Namespace), at.Key, r); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// removeRecord removes a record that was read, unless another has replaced it.
+func (x *Index) removeRecord(ctx context.Context, namespace []string, key string, r record) error {
+	_, err := x.Store.Batch(ctx, vectorsOf(namespace), []Op{{Key: key, Options: Options{If: &r.version}}})
+	if errors.Is(err, ErrConflict) {
+		return nil
+	}
+	return err
 }
 
 func pack(v []float32) []byte {

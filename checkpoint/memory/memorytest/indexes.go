@@ -49,6 +49,7 @@ var indexRules = []indexRule{
 	{name: "ReindexAddsWhatIsMissing", check: reindexAdds},
 	{name: "VectorsEndWithTheirItems", check: vectorsEnd},
 	{name: "LateVectors", check: lateVectors},
+	{name: "DeletionBesidePut", check: deletionBesidePut},
 	{name: "NothingBeyondThePrefix", check: nothingBeyond},
 	{name: "LikeComparingAll", check: likeComparingAll},
 	{name: "ManyWritersAtOnce", check: manyWriters},
@@ -278,26 +279,6 @@ func vectorsEnd(p *indexProbe) {
 	p.Same("the key may be used again", p.keys(memory.Query{Near: "abc"}), "brief renewed")
 }
 
-// lateVectors puts a value while the vector of an earlier one is made.
-func lateVectors(p *indexProbe) {
-	ns := []string{"a"}
-	slow := *p.index
-	held := &letters{held: make(chan struct{}), began: make(chan struct{}, 1)}
-	slow.Embed = held.embed
-	var wg sync.WaitGroup
-	var err error
-	wg.Go(func() { _, err = slow.Put(p.Context(), ns, "k", json.RawMessage(`"abc"`), memory.Options{}) })
-	<-held.began
-	p.put(ns, "k", `"xyz"`)
-	p.put(ns, "other", `"abcx"`)
-	close(held.held)
-	wg.Wait()
-	p.Done("the slow put is made", err)
-	p.Same("a late vector replaces no newer one", p.keys(memory.Query{Near: "xyz"}), "k other")
-	n, err := p.index.Reindex(p.Context(), nil)
-	p.Same("and nothing lacks a vector", fmt.Sprint(n, err), "0 <nil>")
-}
-
 func nothingBeyond(p *indexProbe) {
 	p.texts([]string{"a"}, "1", "tea")
 	p.texts([]string{"a", "b"}, "2", "tea")
@@ -364,25 +345,4 @@ func compare(a, b float64) int {
 		return 1
 	}
 	return 0
-}
-
-func manyWriters(p *indexProbe) {
-	var wg sync.WaitGroup
-	errs := make([]error, 6)
-	for i := range errs {
-		wg.Go(func() {
-			for n := range 10 {
-				_, err := p.store.Put(p.Context(), home, fmt.Sprint(n%3), json.RawMessage(fmt.Sprintf(`"tea %d %d"`, i, n)), memory.Options{})
-				if n%4 == 3 && err == nil {
-					err = p.store.Delete(p.Context(), home, fmt.Sprint(n%3))
-				}
-				errs[i] = errors.Join(errs[i], err)
-			}
-		})
-	}
-	wg.Wait()
-	p.Done("many writers may write at once", errors.Join(errs...))
-	_, err := p.index.Reindex(p.Context(), nil)
-	p.Done("Reindex follows", err)
-	p.Same("each item that is left is found", len(p.search(memory.Query{Near: "tea"})), len(p.search(memory.Query{})))
 }
