@@ -61,7 +61,7 @@ type Held struct {
 
 	mu      sync.Mutex
 	timer   *time.Timer // of the next renewal
-	last    time.Time   // when the newest renewal began that succeeded
+	last    time.Time   // when the newest request began that acquired or renewed the lease
 	left    bool        // nothing is renewed any more
 	renewal *renewal    // the one that is under way
 }
@@ -122,8 +122,7 @@ func HoldWith(ctx context.Context, store Store, thread string, o HoldOptions, lo
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.last = time.Now()
-	h.timer = time.AfterFunc(h.every(), h.renew)
+	h.timer = time.AfterFunc(max(h.every()-time.Since(h.last), 0), h.renew)
 	return h, nil
 }
 
@@ -167,6 +166,7 @@ func (h *Held) Release(ctx context.Context) error {
 
 // acquire acquires the lease according to the policy.
 func (h *Held) acquire(ctx context.Context, o HoldOptions) error {
+	h.last = time.Now()
 	if o.Fence != "" {
 		h.lease.Fence = o.Fence
 		return h.extend(ctx)
@@ -178,11 +178,14 @@ func (h *Held) acquire(ctx context.Context, o HoldOptions) error {
 	r := LeaseRequest{Thread: h.thread, Owner: owner, TTL: o.TTL, Force: o.Policy == TakeOver, ID: o.ID}.NewID()
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, o.TTL/10+time.Millisecond) {
 		var err error
+		h.last = time.Now() // the lease may begin at any time from now on
 		if h.lease, err = h.leaser.Acquire(ctx, r); err == nil {
 			return nil
 		}
 		var busy *BusyError
 		switch {
+		case errors.Is(err, ErrUnknownOutcome) && o.ID == "":
+			return h.giveBack(ctx, r.ID, err)
 		case !errors.As(err, &busy):
 			return err
 		case r.Over != busy.Owner && ownerIsGone(busy.Owner):
@@ -198,6 +201,18 @@ func (h *Held) acquire(ctx context.Context, o HoldOptions) error {
 			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		}
 	}
+}
+
+// giveBackTime bounds giveBack, which may come after the end of the caller's context.
+const giveBackTime = time.Second
+
+// giveBack releases a lease that may have been granted, since its request returned err. Else the
+// thread would be busy until the lease runs out.
+func (h *Held) giveBack(ctx context.Context, fence string, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
+	defer cancel()
+	_ = h.leaser.Release(ctx, h.thread, fence) // it runs out otherwise
+	return err
 }
 
 // every is the time between two renewals.

@@ -277,6 +277,50 @@ func TestHold_RenewalWaitsInAQueue(t *testing.T) {
 	})
 }
 
+// lateReplies grants a lease at once, and takes five sixths of its time to reply.
+type lateReplies struct{ checkpoint.Memory }
+
+func (l *lateReplies) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+	lease, err := l.Memory.Acquire(ctx, r)
+	if r.Owner != "" || r.TTL == time.Hour {
+		time.Sleep(r.TTL * 5 / 6)
+	}
+	return lease, err
+}
+
+// The time of a lease begins in the store, before the reply.
+func TestHold_LateReplyIsRenewedInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(lateReplies)
+		for _, o := range []checkpoint.HoldOptions{{TTL: time.Minute, ID: "run1"}, {TTL: time.Hour, Fence: "run1"}} {
+			h := hold(t, s, o)
+			time.Sleep(o.TTL / 4) // the first time of the lease has passed
+			if _, err := checkpoint.Hold(t.Context(), &s.Memory, "thread", checkpoint.HoldOptions{}); !errors.Is(err, checkpoint.ErrOwned) {
+				t.Errorf("rule: a lease whose reply was late is renewed before it runs out\n got: %v\nwant: %v", err, checkpoint.ErrOwned)
+			}
+			h.Leave()
+		}
+	})
+}
+
+// losesGrants grants leases and loses the replies.
+type losesGrants struct{ checkpoint.Memory }
+
+func (l *losesGrants) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+	if _, err := l.Memory.Acquire(ctx, r); err != nil {
+		return checkpoint.Lease{}, err
+	}
+	return checkpoint.Lease{}, checkpoint.ErrUnknownOutcome
+}
+
+func TestHold_LostReplyLeavesNoLease(t *testing.T) {
+	s := new(losesGrants)
+	if _, err := checkpoint.Hold(t.Context(), s, "thread", checkpoint.HoldOptions{}); !errors.Is(err, checkpoint.ErrUnknownOutcome) {
+		t.Errorf("got %v, want an ErrUnknownOutcome", err)
+	}
+	release(t, hold(t, &s.Memory, checkpoint.HoldOptions{}))
+}
+
 // Requirement: driver: the lease belongs to the run, not to a process
 func TestHold_NamedLeaseIsHeldByMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
