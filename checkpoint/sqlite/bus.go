@@ -36,9 +36,7 @@ var _ topic.Versioned = events{}
 
 // Append implements topic.Table.
 func (e events) Append(ctx context.Context, name string, data []byte, keep int) error {
-	if data == nil {
-		data = []byte{}
-	}
+	data = owned(data)
 	return e.submit(ctx, func(w *writer) error {
 		var last int64
 		err := w.conn.QueryRowContext(context.Background(), `INSERT INTO topics (name, last) VALUES (?, 1)

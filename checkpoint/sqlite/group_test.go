@@ -67,6 +67,45 @@ func commitTogether(t testing.TB, s *Store, commits []checkpoint.Commit) []error
 	return errs
 }
 
+// A caller whose context ends while its event is written may use the data again.
+func TestBus_OwnsDataOfACallThatEnds(t *testing.T) {
+	s := openHere(t)
+	bus, err := s.Bus(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	releaseFirst := hold(t, s)
+	inside, leave := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() { // is in the group of the event, before it
+		s.submit(t.Context(), func(*writer) error {
+			close(inside)
+			<-leave
+			return nil
+		})
+	})
+	waitForQueue(s, 1)
+	data, done := []byte("mine"), make(chan error, 1)
+	go func() { done <- bus.Publish(ctx, "a", data) }()
+	waitForQueue(s, 2)
+	releaseFirst()
+	<-inside
+	cancel()
+	if err := <-done; !errors.Is(err, checkpoint.ErrUnknownOutcome) {
+		t.Errorf("got %v, want an ErrUnknownOutcome", err)
+	}
+	copy(data, "XXXX")
+	close(leave)
+	wg.Wait()
+	for e, err := range bus.Follow(t.Context(), "a", 0) {
+		if err != nil || string(e.Data) != "mine" {
+			t.Errorf("rule: what the caller does with its data afterwards does not show\n got: %q, %v\nwant: %q", e.Data, err, "mine")
+		}
+		break
+	}
+}
+
 func TestGroup_EachCallFailsAlone(t *testing.T) {
 	late := first("late")
 	late.Head = 7
