@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -325,6 +326,18 @@ var brokenFull = []broken{
 	}})},
 	{"lets nothing expire", []string{"Expire", "ExpiredIsWhollyGone", "ExpiredStartsAnew"}, withFaults(faulty{expire: func(s full, ctx context.Context, thread string, _ time.Duration) error {
 		return s.Expire(ctx, thread, 0)
+	}})},
+	{"lets a thread end at once that has the longest time", []string{"ExpireInCenturies"}, withFaults(faulty{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
+		if c.TTL == math.MaxInt64 {
+			c.TTL = 1
+		}
+		return s.Commit(ctx, c)
+	}})},
+	{"lets a lease run out at once that has the longest time", []string{"LeaseForCenturies"}, withFaults(faulty{acquire: func(s full, ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+		if r.TTL == math.MaxInt64 {
+			r.TTL = 1
+		}
+		return s.Acquire(ctx, r)
 	}})},
 	{"lets an unknown thread expire", []string{"ExpireUnknown"}, withFaults(faulty{expire: func(s full, ctx context.Context, thread string, ttl time.Duration) error {
 		if err := s.Expire(ctx, thread, ttl); !errors.Is(err, checkpoint.ErrNotFound) {

@@ -1,7 +1,9 @@
 package checkpointtest
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -90,6 +92,40 @@ func expireNever(p *probe) {
 	p.done("a permanent thread can expire again", p.expirer().Expire(p.Context(), "thread", time.Minute))
 	p.advance(2 * time.Minute)
 	p.gone("a permanent thread can expire again", k)
+}
+
+// expireInCenturies uses the longest time to live, as a caller may that wants no end.
+func expireInCenturies(p *probe) {
+	k := key("thread")
+	p.done("a commit may have the longest time to live", p.store.Commit(p.Context(), lasting(math.MaxInt64, step(k, 1))))
+	p.advance(1000 * time.Hour)
+	p.there("a thread with the longest time to live stays", step(k, 1))
+	p.done("a thread may expire after the longest time", p.expirer().Expire(p.Context(), "thread", math.MaxInt64))
+	p.advance(1000 * time.Hour)
+	p.there("a thread with the longest time to live stays", step(k, 1))
+	p.done("the end can be moved", p.expirer().Expire(p.Context(), "thread", time.Minute))
+	p.advance(2 * time.Minute)
+	p.gone("the end can be moved", k)
+}
+
+// leaseForCenturies leases a thread for the longest time, as a caller may that wants no end.
+func leaseForCenturies(p *probe) {
+	r := ask("thread", "ann")
+	r.TTL = math.MaxInt64
+	ann := p.acquire(r)
+	for _, renew := range []bool{false, true} {
+		if renew {
+			r = checkpoint.LeaseRequest{Thread: "thread", TTL: math.MaxInt64, Fence: ann.Fence}
+			p.acquire(r)
+		}
+		p.advance(1000 * time.Hour)
+		_, err := p.leaser().Acquire(p.Context(), ask("thread", "bob"))
+		var b *checkpoint.BusyError
+		if !errors.As(err, &b) || b.Remaining <= 0 {
+			p.Errorf("rule: a lease for the longest time does not run out\n got: %v\nwant: a *checkpoint.BusyError with the remaining time", err)
+		}
+	}
+	p.commit(with(ann.Fence, step(key("thread"), 1)))
 }
 
 func expireUnknown(p *probe) {

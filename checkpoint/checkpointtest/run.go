@@ -136,6 +136,7 @@ var leaseRules = []rule{
 	{"LeaseRenew", leaseRenew, []offer{leases, clock}},
 	// Requirement: clocks differ, or jump
 	{"LeaseRunsOut", leaseRunsOut, []offer{leases, clock}},
+	{"LeaseForCenturies", leaseForCenturies, []offer{leases, clock}},
 	{"LeaseForce", leaseForce, []offer{leases}},
 	// Requirement: ErrOwned: the lease was not given
 	{"LeaseOver", leaseOver, []offer{leases}},
@@ -190,6 +191,7 @@ var expiryRules = []rule{
 	{"LaterTTL", laterTTL, []offer{clock}},
 	{"Expire", expire, []offer{expiry, clock}},
 	{"ExpireNever", expireNever, []offer{expiry, clock}},
+	{"ExpireInCenturies", expireInCenturies, []offer{expiry, clock}},
 	{"ExpireUnknown", expireUnknown, []offer{expiry}},
 	// Requirement: a thread can expire, as a whole
 	// Requirement: a thread is evicted, or expires

@@ -114,8 +114,11 @@ func owned(b []byte) []byte {
 // number is a head as PostgreSQL can hold it. No chain is as long as the greatest.
 func number(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
-// micros is a time to live as the functions want it; it is never 0 for one that is not.
-func micros(ttl time.Duration) int64 { return int64((ttl + time.Microsecond - 1) / time.Microsecond) }
+// micros is a time to live as the functions want it; it is never 0 for one that is not. The longest
+// durations lose a microsecond.
+func micros(ttl time.Duration) int64 {
+	return int64((min(ttl, math.MaxInt64-time.Microsecond) + time.Microsecond - 1) / time.Microsecond)
+}
 
 // encodeLabels returns labels as JSON. A value is always a string.
 func encodeLabels(labels map[string]string) string {

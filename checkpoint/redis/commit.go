@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -103,9 +104,10 @@ func copier(blobs []checkpoint.Blob) func([]byte) []byte {
 	}
 }
 
-// milliseconds rounds up, so that what shall live for a moment does not live for ever.
+// milliseconds rounds up, so that what shall live for a moment does not live for ever. The longest
+// durations lose a millisecond.
 func milliseconds(d time.Duration) string {
-	return decimal(uint64((max(d, 0) + time.Millisecond - 1) / time.Millisecond))
+	return decimal(uint64((min(max(d, 0), math.MaxInt64-time.Millisecond) + time.Millisecond - 1) / time.Millisecond))
 }
 
 // settle puts entries into each other as their order demands, so that no task and

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -20,7 +21,7 @@ func (s *Store) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpo
 	if r.Force {
 		force = "1"
 	}
-	args := []any{origin(r.Thread), r.Owner, milliseconds(r.TTL), r.Fence, r.ID, force, r.Over, milliseconds(max(vacant, 10*r.TTL)), checkpoint.MaxLeaseLog}
+	args := []any{origin(r.Thread), r.Owner, milliseconds(r.TTL), r.Fence, r.ID, force, r.Over, milliseconds(max(vacant, 10*min(r.TTL, math.MaxInt64/10))), checkpoint.MaxLeaseLog}
 	reply, err := s.call(ctx, acquireScript, s.key(r.Thread), args)
 	if err != nil {
 		return checkpoint.Lease{}, fmt.Errorf("lease of thread %q: %w", r.Thread, err)

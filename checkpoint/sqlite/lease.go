@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -20,8 +21,11 @@ type lease struct {
 // vacant is how long the row of a thread stays that has no commits and no lease, only a LeaseLog.
 const vacant = time.Hour
 
-// millis rounds up: a caller never gets less time than it asked for.
-func millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
+// millis rounds up, so that a caller does not get less time than it asked for. The longest durations
+// lose a millisecond.
+func millis(d time.Duration) int64 {
+	return int64((min(d, math.MaxInt64-time.Millisecond) + time.Millisecond - 1) / time.Millisecond)
+}
 
 // Acquire implements checkpoint.Leaser.
 func (s *Store) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
