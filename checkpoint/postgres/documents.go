@@ -308,11 +308,50 @@ func (d documents) Count(ctx context.Context, s document.Scan) (n int, err error
 	return n, err
 }
 
-// Clear implements document.Table. A collection goes in one transaction.
+// Clear implements document.Table. A partition goes in one transaction, which waits for writes to
+// it: what a write has read is there until it is stored.
 func (d documents) Clear(ctx context.Context, p document.Place) error {
+	if p.Partition == "" {
+		return d.clearAll(ctx, p)
+	}
 	return d.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
-		_, err := conn.Exec(ctx, d.sql("DELETE FROM {schema}.documents WHERE collection = $1::bytea AND ($2::bytea = ''::bytea OR part = $2::bytea)"),
-			d.mode, []byte(p.Collection), []byte(p.Partition))
-		return err
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			if err := lock(ctx, tx, d.lockName(p)); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, d.sql("DELETE FROM {schema}.documents WHERE collection = $1::bytea AND part = $2::bytea"),
+				d.mode, []byte(p.Collection), []byte(p.Partition))
+			return err
+		})
 	})
 }
+
+// clearAll clears the partitions of a collection, one after the other.
+func (d documents) clearAll(ctx context.Context, p document.Place) error {
+	const text = `SELECT DISTINCT d.part FROM {schema}.documents d WHERE d.collection = $1::bytea AND d.part > $2::bytea ORDER BY d.part LIMIT $3::bigint`
+	for after, more := []byte{}, true; more; {
+		var parts [][]byte
+		err := d.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) error {
+			rows, err := conn.Query(ctx, d.sql(text), d.mode, []byte(p.Collection), after, partitionsAtOnce)
+			if err != nil {
+				return err
+			}
+			parts, err = pgx.CollectRows(rows, pgx.RowTo[[]byte])
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, part := range parts {
+			if err := d.Clear(ctx, document.At(p.Collection, string(part))); err != nil {
+				return err
+			}
+			after = part
+		}
+		more = len(parts) == partitionsAtOnce
+	}
+	return nil
+}
+
+// partitionsAtOnce is how many partitions one query lists that are to be cleared.
+const partitionsAtOnce = 256

@@ -256,6 +256,18 @@ var brokenStores = []struct {
 	{"clears the collection with each partition", "Clear", faulty{clear: func(s *document.Map, p document.Place) error {
 		return s.Clear(bg, document.At(p.Collection, ""))
 	}}},
+	{"sets what a Clear has removed", "ClearBesideSet", faulty{batch: func(s *document.Map, p document.Place, c []document.Change) ([]document.Doc, error) {
+		if c[0].If == nil {
+			return s.Batch(bg, p, c)
+		}
+		if d, _ := s.Get(bg, p, c[0].ID); d.Version != *c[0].If {
+			return nil, document.ErrConflict
+		}
+		for range 100 {
+			runtime.Gosched()
+		}
+		return s.Batch(bg, p, []document.Change{{ID: c[0].ID, Value: c[0].Value}})
+	}}},
 	{"refuses no name", "BadNames", writing(func(p *document.Place, c []document.Change) []document.Change {
 		*p = document.At(strings.ToValidUTF8(p.Collection, "?")+"x", strings.ToValidUTF8(p.Partition, "?")+"x")
 		return c

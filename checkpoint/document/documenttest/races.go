@@ -54,6 +54,28 @@ var raceRules = []rule{
 			seen[docs[i].Seq], seen[docs[i+1].Seq] = true, true
 		}
 	}},
+	{"ClearBesideSet", func(p *probe) {
+		for round := range 100 {
+			d := p.set(home, "id", `0`)
+			whole := document.At(home.Collection, []string{home.Partition, ""}[round%2])
+			var wg sync.WaitGroup
+			var setErr, clearErr error
+			calls := []func(){
+				func() {
+					_, setErr = p.store.Set(p.Context(), home, document.Change{ID: "id", Value: json.RawMessage(`1`), If: &d.Version})
+				},
+				func() { clearErr = p.store.Clear(p.Context(), whole) },
+			}
+			wg.Go(calls[round/2%2])
+			wg.Go(calls[1-round/2%2])
+			wg.Wait()
+			if setErr != nil && !errors.Is(setErr, document.ErrConflict) {
+				p.Done("a document is set beside a Clear", setErr)
+			}
+			p.Done("a partition is cleared beside a set", clearErr)
+			p.Same("a set with a condition stores nothing that a Clear does not remove, or is refused", idsOf(p.query(document.Query{Place: home})), "")
+		}
+	}},
 	{"Model", func(p *probe) {
 		for seed := range uint64(4) {
 			t := model{probe: p, rnd: rand.New(rand.NewPCG(seed, 7)), at: document.At("models", fmt.Sprint("t", seed))}
