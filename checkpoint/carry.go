@@ -19,8 +19,9 @@ import (
 // that other writers make during the copy may be missing.
 //
 // Copying an unknown thread does nothing and is no error. A newThread that exists is an
-// ErrThreadExists. When Copy fails it removes what it has written. It writes the root last, so a
-// listing of threads never has an incomplete copy.
+// ErrThreadExists. When Copy fails it removes what it has written. A process that ends during Copy
+// leaves a part of newThread, which must be deleted before another Copy: the oldest commits of some
+// namespaces. The root is written last, so a thread that is listed has all of its subgraphs.
 //
 // Blobs are copied to those of the other store, under their keys. Timers of the thread are not
 // copied: see wake.Timers.Restore.
@@ -44,6 +45,8 @@ func bring(ctx context.Context, commits iter.Seq2[Commit, error], m *mover) erro
 	switch there, err := to.Namespaces(ctx, thread); {
 	case err != nil:
 		return err
+	case len(there) > 0 && there[0] != "":
+		return fmt.Errorf("%w: %q, without a root: if a copy was cut off, delete the thread first", ErrThreadExists, thread)
 	case len(there) > 0:
 		return fmt.Errorf("%w: %q", ErrThreadExists, thread)
 	}
@@ -58,10 +61,10 @@ func bring(ctx context.Context, commits iter.Seq2[Commit, error], m *mover) erro
 		switch {
 		case errors.Is(err, ErrConflict):
 			return err // another writer has begun the thread: do not remove it
-		case err != nil && begun:
+		case err != nil && (begun || errors.Is(err, ErrUnknownOutcome)): // the first commit may be stored
 			return errors.Join(err, to.Delete(context.WithoutCancel(ctx), thread))
 		case err != nil:
-			return err
+			return errors.Join(err, m.giveUp(context.WithoutCancel(ctx)))
 		}
 		begun = true
 	}

@@ -209,7 +209,8 @@ func exported(c Commit) exportBody {
 
 // Import reads a file that Export wrote and stores it as a new thread. A damaged file is an
 // ErrCorrupt that names the line; a file of a newer version is an ErrUnsupported. When Import
-// fails, it leaves no part of the thread in the store. An existing thread is an ErrThreadExists.
+// fails, it leaves no part of the thread in the store; a process that ends during Import may, see
+// [Copy]. An existing thread is an ErrThreadExists.
 // Timers of the thread are not in the file: see wake.Timers.Restore.
 func Import(ctx context.Context, store Store, thread string, r io.Reader) error {
 	m := mover{to: store, thread: thread}

@@ -85,6 +85,17 @@ func (m *mover) put(ctx context.Context, hash string, r io.Reader) error {
 	return err
 }
 
+// giveUp ends the claims of the blobs that were brought for a thread, which does not exist.
+func (m *mover) giveUp(ctx context.Context) error {
+	if len(m.names) == 0 {
+		return nil
+	}
+	_, err := BlobsIn(m.to).Release(ctx, m.thread, -1, func(ctx context.Context) (map[string]bool, error) {
+		return BlobsUsed(ctx, m.to, m.thread) // nothing, unless another writer has begun the thread
+	})
+	return err
+}
+
 func (m *mover) name(old, hash string) {
 	if m.names == nil {
 		m.names = map[string]string{}

@@ -339,3 +339,26 @@ func TestExport_CarriesBlobs(t *testing.T) {
 		})
 	}
 }
+
+// TestImport_FailureLeavesNoBlob cuts a file after the blobs of its first commit.
+func TestImport_FailureLeavesNoBlob(t *testing.T) {
+	ctx, from, to := t.Context(), newPlace(t, checkpoint.BlobOptions{}, nil), newPlace(t, checkpoint.BlobOptions{}, nil)
+	ref, err := from.blobs.Put(ctx, "t", strings.NewReader("page"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newAlbum(t, from.store).Invoke(ctx, album{Pages: state.ListOf(ref)}, graph.RunOptions{Thread: "t"}); err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := checkpoint.Export(ctx, from.store, "t", &file); err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(file.Bytes(), []byte("\n"))
+	if err := checkpoint.Import(ctx, to.store, "t", bytes.NewReader(bytes.Join(lines[:2], nil))); !errors.Is(err, checkpoint.ErrCorrupt) || !bytes.Contains(lines[1], []byte(`"blob":`)) {
+		t.Fatalf("a file that ends after %.60s: got %v, want an ErrCorrupt", lines[1], err)
+	}
+	if left := to.hashes(t, "t"); len(left) > 0 {
+		t.Errorf("rule: an import that fails leaves no blob\n got: %q", left)
+	}
+}
