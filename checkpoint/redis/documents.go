@@ -17,8 +17,9 @@ import (
 //
 // A partition is two keys in one slot of a cluster, and a write to it is one script. Partitions of
 // the same name share a slot, in all collections. The list of partitions is in another slot: a
-// process that writes to a partition for the first time in an hour first puts it on that list. If
-// the reply to a conditional deletion is lost, the deletion may return a conflict with version 0.
+// process that writes to a partition for the first time in an hour, or to an empty one, first puts
+// it on that list. If the reply to a conditional deletion is lost, the deletion may return a
+// conflict with version 0.
 func (s *Store) Documents(ctx context.Context) (document.Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func listName(p document.Place) string { return p.Collection + "\x00" + p.Partit
 
 // Write implements document.Table.
 func (d documents) Write(ctx context.Context, w document.Write) ([]document.Doc, error) {
-	args, puts := []any{w.Name}, false
+	args, puts := []any{w.Name, ""}, false
 	for _, c := range w.Changes {
 		kind, wanted := "D", ""
 		if c.Value != nil {
@@ -57,13 +58,7 @@ func (d documents) Write(ctx context.Context, w document.Write) ([]document.Doc,
 	if size := sizeOf(args); size > d.cfg.MaxBytes {
 		return nil, fmt.Errorf("%w: redis: the write has %d bytes, Config.MaxBytes is %d", document.ErrTooLarge, size, d.cfg.MaxBytes)
 	}
-	ctx = brief.OneCall(ctx)
-	if puts {
-		if err := d.list(ctx, listName(w.Place)); err != nil {
-			return nil, err
-		}
-	}
-	reply, err := d.call(ctx, documentWriteScript, d.documentKey(w.Place), args)
+	reply, err := d.write(ctx, documentWriteScript, d.documentKey(w.Place), listName(w.Place), puts, args)
 	if err != nil {
 		return nil, err
 	}

@@ -113,6 +113,27 @@ func TestDocuments_DeletedLeaveNoKeys(t *testing.T) {
 	}
 }
 
+// TestDocuments_ListIsRenewedAfterALoss removes what a failover to a lagging replica loses: a new
+// partition, and that it is on the list.
+//
+// Requirement: a failover loses acknowledged commits
+func TestDocuments_ListIsRenewedAfterALoss(t *testing.T) {
+	s, prefix := common(t)
+	d := documentsOf(t, storeOf(t, s.client(t), redis.Config{Prefix: prefix}))
+	at, ctx := document.At("c", "p"), t.Context()
+	for round := range 2 {
+		if round > 0 {
+			s.do(t, "del", prefix+":d:c:{p}", prefix+":d:c:{p}:o", prefix+":d:{@}", prefix+":d:{@}:t")
+		}
+		if _, err := d.Set(ctx, at, document.Change{ID: "id", Value: json.RawMessage(`1`), If: new(uint64(0))}); err != nil {
+			t.Fatal(err)
+		}
+		if docs, err := d.Query(ctx, document.Query{Place: document.At("c", "")}); err != nil || len(docs) != 1 {
+			t.Errorf("rule: a query of the collection finds the document, in round %d\n got: %v, %v", round, docs, err)
+		}
+	}
+}
+
 func TestDocuments_KeysOfOthersAreRefused(t *testing.T) {
 	s, prefix := common(t)
 	d := documentsOf(t, storeOf(t, s.client(t), redis.Config{Prefix: prefix}))

@@ -61,7 +61,7 @@ func (m *memories) listKey() string { return m.cfg.Prefix + ":" + m.room + ":{@}
 
 // Write implements memory.Table.
 func (m *memories) Write(ctx context.Context, w memory.Write) ([]memory.Item, error) {
-	ns, args := memory.Encode(w.Namespace), []any{w.ID}
+	ns, args := memory.Encode(w.Namespace), []any{w.ID, ""}
 	puts := false
 	for _, c := range w.Changes {
 		args = append(args, changeArgs(c)...)
@@ -70,17 +70,41 @@ func (m *memories) Write(ctx context.Context, w memory.Write) ([]memory.Item, er
 	if size := sizeOf(args); size > m.cfg.MaxBytes {
 		return nil, fmt.Errorf("%w: redis: the write has %d bytes, Config.MaxBytes is %d", memory.ErrTooLarge, size, m.cfg.MaxBytes)
 	}
-	ctx = brief.OneCall(ctx)
-	if puts {
-		if err := m.list(ctx, ns); err != nil {
-			return nil, err
-		}
-	}
-	reply, err := m.call(ctx, memoryWriteScript, m.memoryKey(ns), args)
+	reply, err := m.write(ctx, memoryWriteScript, m.memoryKey(ns), ns, puts, args)
 	if err != nil {
 		return nil, err
 	}
 	return readWritten(reply, w)
+}
+
+// write runs a script that writes to a namespace, which must be on the list if it puts something.
+// The second of args is for write to set: whether the script refuses to begin an empty namespace.
+// It does if this process has put the namespace on the list before: a failover may have lost that,
+// with all that was in the namespace.
+func (m *memories) write(ctx context.Context, sc *script, key, ns string, puts bool, args []any) (any, error) {
+	ctx = brief.OneCall(ctx)
+	if !puts {
+		return m.call(ctx, sc, key, args)
+	}
+	before, err := m.list(ctx, ns)
+	if err != nil {
+		return nil, err
+	}
+	if before {
+		args[1] = "1"
+	}
+	reply, err := m.call(ctx, sc, key, args)
+	if reply != "L" || err != nil {
+		return reply, err
+	}
+	m.mu.Lock()
+	delete(m.listed, ns)
+	m.mu.Unlock()
+	if _, err := m.list(ctx, ns); err != nil {
+		return nil, err
+	}
+	args[1] = ""
+	return m.call(ctx, sc, key, args)
 }
 
 // changeArgs returns the words of a change.
@@ -172,23 +196,23 @@ func readMemory(namespace []string, key, text string) (memory.Item, error) {
 	return item, nil
 }
 
-// list puts a namespace on the list, unless this process did so not long ago.
-func (m *memories) list(ctx context.Context, ns string) error {
+// list puts a namespace on the list, unless this process did so not long before, as it reports.
+func (m *memories) list(ctx context.Context, ns string) (before bool, err error) {
 	m.mu.Lock()
 	at, known := m.listed[ns]
 	m.mu.Unlock()
 	begin := time.Now()
 	if known && begin.Sub(at) < trustList {
-		return nil
+		return true, nil
 	}
 	if _, err := m.call(ctx, memoryListScript, m.listKey(), []any{ns}); err != nil {
 		switch { // nothing was put yet, so no outcome of a put is unknown
 		case ctx.Err() != nil:
-			return fmt.Errorf("redis: the list of namespaces: %w", ctx.Err())
+			return false, fmt.Errorf("redis: the list of namespaces: %w", ctx.Err())
 		case errors.Is(err, checkpoint.ErrUnknownOutcome):
-			return fmt.Errorf("%w: redis: the list of namespaces: %v", checkpoint.ErrUnavailable, err)
+			return false, fmt.Errorf("%w: redis: the list of namespaces: %v", checkpoint.ErrUnavailable, err)
 		}
-		return err
+		return false, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -196,7 +220,7 @@ func (m *memories) list(ctx context.Context, ns string) error {
 		clear(m.listed)
 	}
 	m.listed[ns] = begin
-	return nil
+	return false, nil
 }
 
 // Read implements memory.Table.

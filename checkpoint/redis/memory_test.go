@@ -124,6 +124,24 @@ func TestMemory_EmptyNamespaceStaysListedForAWhile(t *testing.T) {
 	}
 }
 
+// TestMemory_ListIsRenewedAfterALoss removes what a failover to a lagging replica loses: a new
+// namespace, and that it is on the list.
+//
+// Requirement: a failover loses acknowledged commits
+func TestMemory_ListIsRenewedAfterALoss(t *testing.T) {
+	s, prefix := common(t)
+	m := storeOf(t, s.client(t), redis.Config{Prefix: prefix}).Memory()
+	for round := range 2 {
+		if round > 0 {
+			s.do(t, "del", prefix+":m:{a}", prefix+":m:{a}:k", prefix+":m:{@}", prefix+":m:{@}:t")
+		}
+		put(t, m, []string{"a"}, 0)
+		if page, err := m.Search(t.Context(), memory.Query{}); err != nil || len(page.Items) != 1 {
+			t.Errorf("rule: a search finds the item, in round %d\n got: %v, %v", round, page.Items, err)
+		}
+	}
+}
+
 func TestMemory_KeysOfOthersAreRefused(t *testing.T) {
 	s, prefix := common(t)
 	m := storeOf(t, s.client(t), redis.Config{Prefix: prefix}).Memory()

@@ -1,10 +1,13 @@
 -- memory_write makes all changes to a namespace or none. It returns the records, '' for
 -- those that are gone; or 'C', the place of the change that conflicts, and the version; or
--- 'X' and the place of a record that cannot be read, which only a deletion may remove.
---  1 id of the write, then six for each change:
+-- 'X' and the place of a record that cannot be read, which only a deletion may remove; or 'L' if it
+-- must not begin the namespace.
+--  1 id of the write  2 '1' if the namespace was put on the list by an earlier write and must have
+--    something, else '', then six for each change:
 --    P to put, D to delete, T to touch  key  the version it must have, or ''
 --    how long it lives, 0 for ever  how long from each read on  value
 local id = arg[1]
+if arg[2] == '1' and call('EXISTS', items) == 0 then return 'L' end
 
 local sets = call('SMEMBERS', names)
 
@@ -32,27 +35,27 @@ local function touch(key, old)
 end
 
 local before, done = {}, false
-for i = 2, #arg, 6 do
+for i = 3, #arg, 6 do
   local r = take(arg[i + 1])
   before[i] = r
-  if r and not r.id and (arg[i] ~= 'D' or arg[i + 2] ~= '') then return {'X', (i - 2) / 6} end
+  if r and not r.id and (arg[i] ~= 'D' or arg[i + 2] ~= '') then return {'X', (i - 3) / 6} end
   if r and r.id == id then done = true end
 end
 
 local reply = {'K'}
 if done then
-  for i = 2, #arg, 6 do
+  for i = 3, #arg, 6 do
     reply[#reply + 1] = alive(before[i]) and arg[i] ~= 'D' and before[i].text or ''
   end
   return reply
 end
 
-for i = 2, #arg, 6 do
+for i = 3, #arg, 6 do
   local version = alive(before[i]) and before[i].version or 0
-  if arg[i + 2] ~= '' and tonumber(arg[i + 2]) ~= version then return {'C', (i - 2) / 6, decimal(version)} end
+  if arg[i + 2] ~= '' and tonumber(arg[i + 2]) ~= version then return {'C', (i - 3) / 6, decimal(version)} end
 end
 
-for i = 2, #arg, 6 do
+for i = 3, #arg, 6 do
   local kind, key, old = arg[i], arg[i + 1], before[i]
   local text = ''
   if kind == 'D' then
