@@ -37,7 +37,9 @@ type Versioned interface {
 
 // Polled is a Bus over a Table that several processes share. An event of this process reaches its
 // followers at once. For the events of others, one goroutine looks at the table as long as there
-// are followers. A follower tries again while the storage is unavailable.
+// are followers. A follower tries again while the storage is unavailable. If the storage has lost
+// its newest events, a follower that has read them gets a *MissedError, and begins again at the
+// first event.
 type Polled struct {
 	table Table
 	keep  int
@@ -134,8 +136,9 @@ func (b *Polled) Follow(ctx context.Context, name string, after uint64) iter.Seq
 		}
 		b.join(name)
 		defer b.leave(name)
+		woken := false // by news, and nothing was read since
 		for at, size := after, firstPage; ctx.Err() == nil; size = min(4*size, pageSize) {
-			more := b.news(name)
+			more, last := b.news(name)
 			events, err := b.table.Read(ctx, name, at, size)
 			if err != nil && ctx.Err() == nil && !passing(err) {
 				yield(Event{}, err)
@@ -150,11 +153,27 @@ func (b *Polled) Follow(ctx context.Context, name string, after uint64) iter.Seq
 				}
 				at = e.Position
 			}
-			if len(events) == 0 {
+			switch {
+			case len(events) > 0:
+				woken = false
+			case woken && err == nil && last < at && b.isLost(ctx, name, at):
+				missed := &MissedError{Name: name, From: at + 1}
+				if at, woken = 0, false; !yield(Event{}, missed) {
+					return
+				}
+			default:
 				b.wait(ctx, more, err != nil)
+				woken = true
 			}
 		}
 	}
+}
+
+// isLost reports whether the storage has lost the events up to a position, so that its newest one
+// is before it.
+func (b *Polled) isLost(ctx context.Context, name string, at uint64) bool {
+	last, err := b.table.Last(ctx, name)
+	return err == nil && last[0] < at
 }
 
 // passing reports whether a failure of the storage may pass.
@@ -177,11 +196,13 @@ func (b *Polled) wait(ctx context.Context, more <-chan struct{}, failed bool) {
 	}
 }
 
-// news returns a channel that is closed when there are new events of a followed topic.
-func (b *Polled) news(name string) <-chan struct{} {
+// news returns a channel that is closed when there are new events of a followed topic, and the
+// newest position that was seen, which an event of this process may have passed.
+func (b *Polled) news(name string) (more <-chan struct{}, last uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.topics[name].more
+	t := b.topics[name]
+	return t.more, t.last
 }
 
 // join adds a follower. The first one starts the goroutine that polls.

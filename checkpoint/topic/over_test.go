@@ -2,6 +2,9 @@ package topic_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -63,6 +66,14 @@ func (c *countedTable) Version(context.Context) (uint64, error) {
 	return c.version, nil
 }
 
+// lose removes the newest events of a topic.
+func (c *countedTable) lose(name string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.events[name] = c.events[name][:len(c.events[name])-n]
+	c.version++
+}
+
 func (c *countedTable) fail(failing bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,6 +133,50 @@ func TestOver_AsksForPositionsWhenTheVersionIsNew(t *testing.T) {
 		synctest.Wait()
 		if got != 4 {
 			t.Errorf("after the failure the follower has %d events, want 4", got)
+		}
+		cancel()
+		followers.Wait()
+	})
+}
+
+// Requirement: a failover loses acknowledged commits
+func TestOver_FollowerLearnsThatTheStorageLostEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := &countedTable{events: map[string][]topic.Event{}, version: 1}
+		bus := topic.Over(table, 0, time.Second)
+		publish := func(data string) {
+			if err := bus.Publish(t.Context(), "a", []byte(data)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 3 {
+			publish("old")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var got []string
+		var followers sync.WaitGroup
+		followers.Go(func() {
+			for e, err := range bus.Follow(ctx, "a", 0) {
+				var missed *topic.MissedError
+				if errors.As(err, &missed) {
+					got = append(got, fmt.Sprint("missed ", missed.From, " ", missed.Count))
+				} else {
+					got = append(got, fmt.Sprint(e.Position, " ", string(e.Data), " ", err))
+				}
+			}
+		})
+		time.Sleep(time.Minute)
+		table.lose("a", 2)
+		time.Sleep(time.Minute)
+		publish("new")
+		synctest.Wait()
+		want := []string{"1 old <nil>", "2 old <nil>", "3 old <nil>", "missed 4 0", "1 old <nil>", "2 new <nil>"}
+		if !slices.Equal(got, want) {
+			t.Errorf("rule: a follower learns that the storage has lost what it had read\n got: %q\nwant: %q", got, want)
+		}
+		time.Sleep(time.Minute)
+		if n := table.looks(); n > 5 {
+			t.Errorf("the bus has asked for the positions %d times, want only after a change", n)
 		}
 		cancel()
 		followers.Wait()
