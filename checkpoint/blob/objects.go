@@ -344,19 +344,23 @@ func (o objects) Owners(ctx context.Context, after string, limit int) (owners []
 	if after != "" {
 		after = "owners/" + ownerID(after)
 	}
-	keys, err := o.List(ctx, "owners/", after, limit)
-	if err != nil {
-		return nil, err
-	}
-	for _, key := range keys {
-		data, err := o.Get(ctx, key)
-		if errors.Is(err, ErrNotFound) {
-			continue
-		}
+	for more := true; more && len(owners) < limit; {
+		left := limit - len(owners)
+		keys, err := o.List(ctx, "owners/", after, left)
 		if err != nil {
 			return nil, err
 		}
-		owners = append(owners, string(data))
+		for _, after = range keys {
+			data, err := o.Get(ctx, after)
+			if errors.Is(err, ErrNotFound) {
+				continue // a Release has removed it since
+			}
+			if err != nil {
+				return nil, err
+			}
+			owners = append(owners, string(data))
+		}
+		more = len(keys) == left
 	}
 	return owners, nil
 }
