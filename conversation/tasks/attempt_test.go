@@ -284,3 +284,42 @@ func TestRun_ConcurrentLostReplies(t *testing.T) {
 		})
 	}
 }
+
+// A task that expires is returned once, by the call that has failed it.
+func TestExpire_LostReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		docs := &unreliable{Store: new(document.Map)}
+		b := tasks.NewBoard(docs)
+		create(t, b, tasks.Task{ID: "t", Timeout: time.Minute})
+		ctx, revive := context.WithCancel(t.Context())
+		defer revive()
+		var workers sync.WaitGroup
+		defer workers.Wait()
+		workers.Go(func() {
+			_, err := tasks.NewBoard(docs.Store).Run(t.Context(), "t", tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) {
+				<-ctx.Done()
+				return tasks.Outcome{}, nil
+			}))
+			wantError(t, "a worker whose task has expired stores nothing", err, tasks.ErrTransition)
+		})
+		time.Sleep(2 * time.Minute)
+		writes := 0
+		docs.call = func(write bool, do func() error) error {
+			if write {
+				writes++
+			}
+			if write && writes == 1 {
+				return loses(do)
+			}
+			return do()
+		}
+		list, err := b.Expire(t.Context())
+		if err != nil || len(list) != 1 || list[0].Status != tasks.Failed {
+			t.Errorf("rule: a task is returned that has expired, also if the reply was lost\n got: %+v, %v", list, err)
+		}
+		if list, err := b.Expire(t.Context()); err != nil || len(list) != 0 {
+			t.Errorf("rule: it is returned once\n got: %+v, %v", list, err)
+		}
+		revive()
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/internal/validtext"
 )
@@ -195,13 +196,25 @@ func (b *Board) overdue(ctx context.Context, late Task) (Task, error) {
 	if late.Status != InProgress || late.Deadline.IsZero() || late.Deadline.After(b.now()) {
 		return late, nil
 	}
-	t, err := b.change(ctx, late.ID, func(t *Task) error {
-		if !late.sameWork(*t) {
-			return &TransitionError{t.ID, t.Status, Failed}
-		}
-		t.Reason = "the deadline has passed"
-		return t.move(Failed, b.now())
-	})
+	var sent Task
+	fail := func(ctx context.Context) (Task, error) {
+		return b.change(ctx, late.ID, func(t *Task) error {
+			if t.Status == Failed && t.sameClaim(late) && t.Ended.Equal(sent.Ended) {
+				return nil // it is stored, and the reply was lost
+			}
+			if !late.sameWork(*t) {
+				return &TransitionError{t.ID, t.Status, Failed}
+			}
+			t.Reason = "the deadline has passed"
+			err := t.move(Failed, b.now())
+			sent = *t
+			return err
+		})
+	}
+	t, err := fail(ctx)
+	if errors.Is(err, checkpoint.ErrUnknownOutcome) { // no later call returns a task that has failed
+		t, err = again(func() (Task, error) { return fail(context.WithoutCancel(ctx)) })
+	}
 	if err == nil {
 		b.stop(t.ID)
 	}
