@@ -277,7 +277,7 @@ func (j *Journal) save(async bool, pending ...checkpoint.Entry) error {
 	}
 	j.pruned()
 	if err := j.land(); err != nil {
-		return j.recover(err) // with this commit in it
+		return j.recoverWith(err, pending) // with this commit in it
 	}
 	j.Chain.Advance(p)
 	j.Chain.Pending = p.Pending()

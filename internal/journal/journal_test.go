@@ -350,6 +350,31 @@ func loses(t *testing.T, ctx context.Context) (*fixture, *forgetful) {
 	return f, s
 }
 
+// The loss is noticed by a commit that is still on its way when the next one has pending writes.
+func TestCommitNow_KeepsPendingWritesWhenTheStoreHasLostCommits(t *testing.T) {
+	f := open(t, t.Context(), journal.Async, nil)
+	s := &forgetful{Store: f.store.Store}
+	f.store.Store = s
+	for n := range 3 {
+		s.forgets = n == 1
+		f.source.add(t)
+		err := f.Commit(false, false)
+		if n < 2 && err == nil {
+			err = f.Flush()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.source.add(t)
+	if err := f.CommitNow(entry("a")); err != nil {
+		t.Fatal(err)
+	}
+	if steps, pending := f.stored(t); !slices.Equal(steps, []int{4, 1}) || !slices.Equal(pending, []string{"a"}) {
+		t.Errorf("a commit with pending writes after a loss\n got: commits of the steps %v, pending %v\nwant: 4 and 1, and a", steps, pending)
+	}
+}
+
 func TestCommit_RestatesAfterTheRunWasCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f, s := loses(t, ctx)

@@ -15,8 +15,11 @@ type traced struct {
 }
 
 // recover returns nil when err means that the store has lost what it had, and the state is stored
-// again; else err. It is called with the lock held.
-func (j *Journal) recover(err error) error {
+// again with what was pending; else err. It is called with the lock held.
+func (j *Journal) recover(err error) error { return j.recoverWith(err, j.Chain.Pending) }
+
+// recoverWith is recover with other pending writes.
+func (j *Journal) recoverWith(err error, pending []checkpoint.Entry) error {
 	if !isLoss(err) || j.cfg.Allowed() != nil {
 		return err
 	}
@@ -41,7 +44,7 @@ func (j *Journal) recover(err error) error {
 	if e := j.cfg.Source.Restate(); e != nil {
 		return errors.Join(err, e)
 	}
-	return j.save(false, j.Chain.Pending...) // whatever the durability: what comes next depends on it
+	return j.save(false, pending...) // whatever the durability: what comes next depends on it
 }
 
 // retrace lets the next commit record what those after left had recorded, so that a replay can run
