@@ -44,4 +44,9 @@
 //
 // Values are plain JSON, neither compressed nor sealed. Documents do not expire. A batch does not
 // span partitions, so a cluster can distribute them.
+//
+// A store on a server repeats a write whose reply was lost, and detects that it was made by the
+// documents that it has set. If other writers have replaced or deleted all of these meanwhile, the
+// write is made again, or returns a conflict although it was made. So the change that a conflict
+// lets you repeat must be detectable in the value, for instance by an id in it.
 package document
