@@ -21,8 +21,8 @@ type lease struct {
 // vacant is how long the row of a thread stays that has no commits and no lease, only a LeaseLog.
 const vacant = time.Hour
 
-// millis rounds up, so that a caller does not get less time than it asked for. The longest durations
-// lose a millisecond.
+// millis rounds up, so that a caller does not get less time than it asked for. The longest
+// durations lose a millisecond.
 func millis(d time.Duration) int64 {
 	return int64((min(d, math.MaxInt64-time.Millisecond) + time.Millisecond - 1) / time.Millisecond)
 }

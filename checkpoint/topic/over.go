@@ -196,8 +196,8 @@ func (b *Polled) wait(ctx context.Context, more <-chan struct{}, failed bool) {
 	}
 }
 
-// news returns a channel that is closed when there are new events of a followed topic, and the
-// newest position that was seen, which an event of this process may have passed.
+// news returns a channel that is closed when there are new events of a followed topic. It also
+// returns the newest position that was seen; events of this process may be newer.
 func (b *Polled) news(name string) (more <-chan struct{}, last uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
