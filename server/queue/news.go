@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"hash/maphash"
 	"strings"
 	"sync"
 )
@@ -12,23 +13,40 @@ const workTopic = "weft.work"
 // anyThread is the name under which workers wait for news of all threads.
 const anyThread = ""
 
-// signals announces changes to goroutines of this process. The zero signals is ready for use.
+// signals announces changes to goroutines of this process. The zero signals is ready for use. Most
+// threads never change again after a wait for them, so threads share channels: a few
+// goroutines are woken by the change of another thread, and look again.
 type signals struct {
-	mu       sync.Mutex
-	byThread map[string]chan struct{}
+	mu      sync.Mutex
+	waiting map[uint32]chan struct{} // by slotOf
+}
+
+const (
+	slots   = 1 << 16
+	anySlot = slots // of all threads
+)
+
+var slotSeed = maphash.MakeSeed()
+
+func slotOf(thread string) uint32 {
+	if thread == anyThread {
+		return anySlot
+	}
+	return uint32(maphash.String(slotSeed, thread) % slots)
 }
 
 // next returns a channel that is closed by the next change of a thread.
 func (s *signals) next(thread string) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.byThread[thread]
+	slot := slotOf(thread)
+	c := s.waiting[slot]
 	if c == nil {
-		if s.byThread == nil {
-			s.byThread = map[string]chan struct{}{}
+		if s.waiting == nil {
+			s.waiting = map[uint32]chan struct{}{}
 		}
 		c = make(chan struct{})
-		s.byThread[thread] = c
+		s.waiting[slot] = c
 	}
 	return c
 }
@@ -37,10 +55,10 @@ func (s *signals) next(thread string) <-chan struct{} {
 func (s *signals) changed(thread string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, name := range []string{thread, anyThread} {
-		if c := s.byThread[name]; c != nil {
+	for _, slot := range []uint32{slotOf(thread), anySlot} {
+		if c := s.waiting[slot]; c != nil {
 			close(c)
-			delete(s.byThread, name)
+			delete(s.waiting, slot)
 		}
 	}
 }
