@@ -146,10 +146,21 @@ func (q *Queue) Create(ctx context.Context, r Run, rule Rule) (Created, error) {
 		done.Run = r
 		return nil
 	})
-	if errors.Is(err, document.ErrConflict) {
+	switch {
+	case errors.Is(err, document.ErrConflict):
 		err = exists(r)
+	case errors.Is(err, checkpoint.ErrUnknownOutcome) && q.isStored(ctx, done.Run):
+		err = nil // the caller would create it again
 	}
 	return done, err
+}
+
+// isStored reports whether a run was stored by a call whose reply was lost.
+func (q *Queue) isStored(ctx context.Context, r Run) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.config.Lease)
+	defer cancel()
+	stored, err := q.Get(ctx, r.Thread, r.ID)
+	return err == nil && stored.Created.Equal(r.Created) // else another process has created it
 }
 
 // Cancel cancels a run. A pending run has ended when it returns; a running one ends soon, see
@@ -285,12 +296,20 @@ func (q *Queue) forget(ctx context.Context, threadID string) error {
 	return nil
 }
 
-// Wait waits until a run has ended or was removed, which is an ErrNotFound.
+// patience is how long Wait waits for a store that is away.
+const patience = 30 * time.Second
+
+// Wait waits until a run has ended or was removed, which is an ErrNotFound. A store that is away for
+// a moment is no error: the run goes on.
 func (q *Queue) Wait(ctx context.Context, threadID, id string) (Run, error) {
-	for {
+	for answered := time.Now(); ; {
 		changed := q.news.next(threadID)
-		if r, err := q.Get(ctx, threadID, id); err != nil || r.Status.Ended() {
+		switch r, err := q.Get(ctx, threadID, id); {
+		case checkpoint.IsTemporary(err) && time.Since(answered) < patience:
+		case err != nil || r.Status.Ended():
 			return r, err
+		default:
+			answered = time.Now()
 		}
 		if err := await(ctx, changed, time.Second); err != nil {
 			return Run{}, err

@@ -119,10 +119,10 @@ func (t *thread) store(ctx context.Context) error {
 		t.version, t.stored = d.Version, true
 	}
 	if t.later || len(t.line.Runs) == 0 {
-		err = t.lookLater(ctx)
+		_ = t.lookLater(ctx) // the change is stored: without this a worker looks too early
 	}
 	t.queue.announce(ctx, t.id)
-	return err
+	return nil
 }
 
 var emptyObject = json.RawMessage("{}")
