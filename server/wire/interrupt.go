@@ -7,6 +7,9 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
+// questionDigits is how many hex digits the id of a question has.
+const questionDigits = 16
+
 // kindQuestion is the Kind of a graph.Interrupt that has a question; others are breakpoints.
 const kindQuestion = "question"
 
@@ -97,9 +100,10 @@ func childNode(inner, ns string) string {
 }
 
 // ReadResume reads command.resume as answers to the open questions of a thread. An object all of
-// whose keys are ids of open questions answers those. Anything else is the answer to the only
-// question. Each answer is checked against the schema of its question. The error is an *Error with
-// the code ambiguous_resume, nothing_asked or answer_refused.
+// whose keys are ids of questions answers those that are open; with none of them nothing is asked.
+// Anything else is the answer to the only question. Each answer is checked against the schema of
+// its question. The error is an *Error with the code ambiguous_resume, nothing_asked or
+// answer_refused.
 func ReadResume(resume json.RawMessage, open []graph.Interrupt) (graph.Answers, error) {
 	var asked []graph.Interrupt
 	byID := map[string]graph.Interrupt{}
@@ -113,15 +117,16 @@ func ReadResume(resume json.RawMessage, open []graph.Interrupt) (graph.Answers, 
 		resume = json.RawMessage("null")
 	}
 	answers := members(resume)
-	named := len(answers) > 0
+	named, stale := len(answers) > 0, len(answers) > 0
 	for id := range answers {
-		if _, ok := byID[id]; !ok {
-			named = false
-		}
+		_, isOpen := byID[id]
+		named, stale = named && (isOpen || isHex(id, questionDigits)), stale && !isOpen
 	}
 	switch {
 	case len(asked) == 0:
 		return graph.Answers{}, Errorf(CodeNothingAsked, "No question is open on the thread")
+	case named && stale: // others were asked since
+		return graph.Answers{}, Errorf(CodeNothingAsked, "No question is open on the thread that resume answers by its id")
 	case !named && len(asked) > 1:
 		ids := make([]string, len(asked))
 		for i, in := range asked {

@@ -221,6 +221,8 @@ func TestReadResume_MatchesAnswersWithQuestions(t *testing.T) {
 		return graph.Interrupt{ID: id, Kind: "question", Node: "n", Schema: json.RawMessage(schema)}
 	}
 	one, two := []graph.Interrupt{ask("q1", `{"type":"boolean"}`)}, []graph.Interrupt{ask("q1", "true"), ask("q2", "true"), {Kind: "before", Node: "m"}}
+	first, then := "0123456789abcdef", "fedcba9876543210"
+	later := []graph.Interrupt{ask(then, "")}
 	approval := graph.Interrupt{ID: "q1", Kind: "question", Schema: json.RawMessage(`{"type":"object"}`),
 		Action: &graph.Action{Name: "send", Allow: []graph.DecisionType{"approve", "reject"}}}
 	for _, c := range []struct {
@@ -234,6 +236,8 @@ func TestReadResume_MatchesAnswersWithQuestions(t *testing.T) {
 		{"null", ``, []graph.Interrupt{ask("q1", "")}, `[{"id":"q1","value":null}]`, ""},
 		{"empty object", `{}`, []graph.Interrupt{ask("q1", "")}, `[{"id":"q1","value":{}}]`, ""},
 		{"some key unknown", `{"q1":1,"x":2}`, []graph.Interrupt{ask("q1", "")}, `[{"id":"q1","value":{"q1":1,"x":2}}]`, ""},
+		{"by the id of a question before", `{"` + first + `":"yes"}`, later, "", wire.CodeNothingAsked},
+		{"by ids, one of them of a question before", `{"` + first + `":"yes","` + then + `":"no"}`, later, `[{"id":"` + then + `","value":"no"}]`, ""},
 		{"all by id", `{"q2":"b","q1":"a"}`, two, `[{"id":"q1","value":"a"},{"id":"q2","value":"b"}]`, ""},
 		{"some by id", `{"q2":0}`, two, `[{"id":"q2","value":0}]`, ""},
 		{"ambiguous", `"a"`, two, "", wire.CodeAmbiguousResume},
