@@ -203,6 +203,8 @@ func (s *sender) end(d *RunEnd) {
 		s.send(1, "error", d.Error)
 	}
 	if s.c.o.Run == "" && !d.Handed {
+		clear(s.c.values) // a stream of a thread may stay open for many runs
+		clear(s.c.streamed)
 		s.send(2, "metadata", struct {
 			Status string `json:"status"`
 			RunID  string `json:"run_id"`

@@ -230,6 +230,7 @@ type lifecycle struct {
 }
 
 func (s *protocolSender) end(d *RunEnd) {
+	clear(s.p.messages) // no more of them comes
 	if d.Handed {
 		return
 	}

@@ -194,8 +194,11 @@ func (l Log) projector(ctx context.Context, thread string) *projector {
 // loggedRun is a run in the log.
 type loggedRun struct {
 	start    wire.RunStart  // of the newest attempt
-	recorder *wire.Recorder // nil for a run that is none of a server
+	recorder *wire.Recorder // nil for a run that is none of a server, or has ended
 	cut      bool           // the log does not have its first batches
+	// ended is how the recorder of a run that has ended goes on: the recorder has the states of the
+	// run, and a reader may follow a thread for long.
+	ended *wire.RecorderOptions
 	// at are the newest commits, by namespace: a state that is not in the log is read from there.
 	at map[string]uint64
 }
@@ -208,7 +211,10 @@ func (p *projector) project(b eventlog.Batch) (out []wire.Event, err error) {
 			return nil, err
 		}
 	}
-	r := p.runs[b.Run]
+	r, over := p.runs[b.Run], n.End != nil
+	if r != nil && r.ended != nil { // another attempt begins, or the events are late
+		r, over = p.run(b.Run, *r.ended), over || n.Begin == nil
+	}
 	switch {
 	case n.Begin != nil:
 		o := wire.RecorderOptions{Start: *n.Begin, Step: n.Step, Head: n.Head, Cut: n.Begin.Attempt > 1}
@@ -240,12 +246,24 @@ func (p *projector) project(b eventlog.Batch) (out []wire.Event, err error) {
 	if n.End != nil {
 		out = append(out, r.recorder.End(n.At, *n.End)...)
 	}
+	if over {
+		p.runs[b.Run] = r.rest()
+	}
 	id := b.Position << idBits
 	for i := range out {
 		out[i].Seq, out[i].N = b.Position<<idBits|uint64(i), id
 		id = out[i].Next()
 	}
 	return out, nil
+}
+
+// rest returns what is kept of a run that has ended.
+func (r *loggedRun) rest() *loggedRun {
+	o := wire.RecorderOptions{Start: r.start, D: r.recorder.D(), Cut: r.cut, Step: -2, Steps: r.recorder.Steps()}
+	if step, known := o.Steps[""]; known {
+		o.Step = step
+	}
+	return &loggedRun{start: r.start, cut: r.cut, ended: &o}
 }
 
 // run returns a run that begins.
