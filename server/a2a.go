@@ -134,7 +134,11 @@ func (a a2aCall) answerRequest() error {
 		}
 		return a.streamTask(made.run, task)
 	}
-	run, task, err := a.find(a.request.Task)
+	action := "read"
+	if a.request.Op == a2a.Cancel {
+		action = "update"
+	}
+	run, task, err := a.find(a.request.Task, action)
 	if err != nil {
 		return err
 	}
@@ -184,21 +188,23 @@ func (a a2aCall) fill(t *a2a.Task, r queue.Run) error {
 	return nil
 }
 
-// find returns the task with an id, and the newest of its runs.
-func (a a2aCall) find(id string) (r queue.Run, t a2a.Task, err error) {
+// find returns the task with an id, and the newest of its runs, if the caller may do the action to
+// its thread.
+func (a a2aCall) find(id, action string) (r queue.Run, t a2a.Task, err error) {
 	thread, first, _ := strings.Cut(id, ":")
 	c := a.inner(a.Context(), "thread_id", thread, "run_id", first)
-	if r, err = c.run("read"); err != nil {
+	if r, err = c.run(action); err != nil {
 		return r, t, &wire.Error{Code: wire.CodeRunNotFound}
 	}
 	t = taskOf(r, first)
 	all, err := a.server.queue.List(a.Context(), r.Thread)
+	newest := r
 	for _, other := range all {
 		if s, err := specOf(other); err == nil && gjson.ParseBytes(s.Metadata[taskKey]).String() == r.ID {
-			defer func() { r = other }()
+			newest = other
 		}
 	}
-	return r, t, err
+	return newest, t, err
 }
 
 // send creates the run of a message.
@@ -207,7 +213,7 @@ func (a a2aCall) send() (made created, t a2a.Task, err error) {
 	q := runRequest{AssistantID: a.assistant.AssistantID, Metadata: wire.Object(m.Metadata), IfNotExists: "create", Resumable: true}
 	thread := m.Context
 	if a.request.Task != "" {
-		last, task, err := a.find(a.request.Task)
+		last, task, err := a.find(a.request.Task, "read")
 		if err != nil {
 			return made, t, err
 		}

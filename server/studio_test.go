@@ -148,6 +148,16 @@ func TestStudio_AnswersAQuestion(t *testing.T) {
 	}
 }
 
+// A form with no thread in it must not mean all threads.
+func TestStudio_CancelsNothingWithoutAThread(t *testing.T) {
+	s := newServer(t, &checkpoint.Memory{}, func(c *server.Config) { c.Studio = server.StudioOn })
+	c := newClient(t, s)
+	c.do(step{request: "POST /threads", status: 200, save: "t=thread_id"})
+	c.do(step{request: "POST /threads/{t}/runs", body: `{"assistant_id":"agent","input":{}}`, status: 200, save: "r=run_id"})
+	wantPage(t, sendForm(s, "/studio/threads", "same-origin", url.Values{"thread": {""}, "do": {"cancel"}}), 200, "1 of 1 thread failed")
+	c.do(step{request: "GET /threads/{t}/runs/{r}", status: 200, want: "status=pending"})
+}
+
 func TestStudio_IsOffByDefault(t *testing.T) {
 	s := newServer(t, &checkpoint.Memory{})
 	for _, path := range []string{"/studio", "/studio/", "/studio/graphs"} {

@@ -62,6 +62,9 @@ func (s studioSource) ServeBlob(w http.ResponseWriter, r *http.Request, thread, 
 
 // Cancel implements studio.Source.
 func (s studioSource) Cancel(ctx context.Context, thread string) error {
+	if thread == "" { // which would be all threads
+		return noThread(thread)
+	}
 	runs, err := s.c.cancellable(thread)
 	if err != nil {
 		return err
