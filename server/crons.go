@@ -45,8 +45,22 @@ func (r *cronRecord) plan(now time.Time) error {
 	return nil
 }
 
-// schedule stores when a cron is due.
+// schedule stores when a cron is due. Of several writers the last one need not be that of the
+// record, so each goes on until the time is the one that the record has then.
 func (s crons) schedule(ctx context.Context, r cronRecord) error {
+	for {
+		if err := s.setDue(ctx, r); err != nil {
+			return err
+		}
+		now, found, err := s.get(ctx, r.CronID)
+		if err != nil || !found || now.record.NextRunDate.Equal(r.NextRunDate.Time) {
+			return err
+		}
+		r = now.record
+	}
+}
+
+func (s crons) setDue(ctx context.Context, r cronRecord) error {
 	if r.NextRunDate.IsZero() {
 		return s.docs.Delete(ctx, s.due, r.CronID)
 	}

@@ -70,9 +70,9 @@ func (s *Server) sweep(ctx context.Context) (changed int, err error) {
 		}
 		return true, nil
 	})
-	for i := 0; i < len(due) && err == nil; i++ {
-		var ok bool
-		if ok, err = s.expire(ctx, due[i], now); ok {
+	for i := 0; i < len(due) && ctx.Err() == nil; i++ { // one that fails keeps no other waiting
+		ok, failure := s.expire(ctx, due[i], now)
+		if err = errors.Join(err, failure); ok {
 			changed++
 		}
 	}

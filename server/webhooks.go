@@ -283,12 +283,7 @@ func (w *webhooks) roundTrip(r *http.Request) (status int, err error) {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), outboundTime)
 		defer cancel()
-		own := &recorder{ResponseWriter: discard{http.Header{}}}
-		w.routes.ServeHTTP(own, r.WithContext(ctx))
-		if own.status == 0 && ctx.Err() != nil {
-			return 0, ctx.Err()
-		}
-		return max(own.status, http.StatusOK), nil
+		return callRoute(w.routes, r.WithContext(ctx))
 	}
 	if err := w.outbound.checkURL(r); err != nil {
 		return 0, err
@@ -300,4 +295,20 @@ func (w *webhooks) roundTrip(r *http.Request) (status int, err error) {
 	defer answer.Body.Close()
 	_, _ = io.CopyN(io.Discard, answer.Body, outboundBytes)
 	return answer.StatusCode, nil
+}
+
+// callRoute makes a request of a handler of this process, and returns the status of the answer. A
+// panic of the handler is an error, as it is for a client in another process.
+func callRoute(h http.Handler, r *http.Request) (status int, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("server: the handler of %s panicked: %v", r.URL.Path, v)
+		}
+	}()
+	own := &recorder{ResponseWriter: discard{http.Header{}}}
+	h.ServeHTTP(own, r)
+	if own.status == 0 && r.Context().Err() != nil {
+		return 0, r.Context().Err()
+	}
+	return max(own.status, http.StatusOK), nil
 }

@@ -61,17 +61,21 @@ func (s *Server) Work(ctx context.Context, w Workers) {
 		}
 	})
 	wg.Go(func() { s.countRuns(ctx) })
-	for ctx.Err() == nil {
-		if _, err := s.sweep(ctx); err != nil && ctx.Err() == nil {
-			s.log().ErrorContext(ctx, "server: remove threads whose time has passed", "error", err)
-		}
-		if _, err := s.crons.fire(ctx, s.attend); err != nil && ctx.Err() == nil {
-			s.log().ErrorContext(ctx, "server: create the runs of crons", "error", err)
-		}
-		if err := s.removeLeftovers(ctx); err != nil && ctx.Err() == nil {
-			s.log().ErrorContext(ctx, "server: remove the threads of runs that have ended", "error", err)
-		}
-		await(ctx, workEvery)
+	// They do not wait for each other: to remove many threads may take longer than until a cron is
+	// due again.
+	for what, do := range map[string]func(context.Context) error{
+		"remove threads whose time has passed":       func(ctx context.Context) error { _, err := s.sweep(ctx); return err },
+		"create the runs of crons":                   func(ctx context.Context) error { _, err := s.crons.fire(ctx, s.attend); return err },
+		"remove the threads of runs that have ended": s.removeLeftovers,
+	} {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if err := do(ctx); err != nil && ctx.Err() == nil {
+					s.log().ErrorContext(ctx, "server: "+what, "error", err)
+				}
+				await(ctx, workEvery)
+			}
+		})
 	}
 }
 
