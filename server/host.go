@@ -139,8 +139,9 @@ func (h host) Start(ctx context.Context, thread, run string) (start wire.RunStar
 // attempt after the first. It has the answers of the first: a question that is open now may be one
 // that the run has asked since. If an earlier attempt has stored them, no question may be open.
 func (s *runSpec) answers(info graph.CommitInfo, again bool) (graph.Answers, error) {
+	asks := slices.ContainsFunc(info.Interrupts, isQuestion)
 	switch {
-	case s.Answers != nil && again && !slices.ContainsFunc(info.Interrupts, isQuestion):
+	case s.Answers != nil && again && !asks:
 		return graph.Answers{}, nil
 	case s.Answers != nil:
 		return *s.Answers, nil
@@ -148,7 +149,7 @@ func (s *runSpec) answers(info graph.CommitInfo, again bool) (graph.Answers, err
 		return graph.Answers{}, nil
 	}
 	a, err := wire.ReadResume(s.Resume, info.Interrupts)
-	if hasCode(err, wire.CodeNothingAsked) && (again || !s.Strict && len(info.Due) > 0) {
+	if hasCode(err, wire.CodeNothingAsked) && (again || !s.Strict && !asks && len(info.Due) > 0) {
 		return graph.Answers{}, nil
 	}
 	return a, err
@@ -156,140 +157,6 @@ func (s *runSpec) answers(info graph.CommitInfo, again bool) (graph.Answers, err
 
 // isQuestion reports whether an interrupt waits for an answer.
 func isQuestion(in graph.Interrupt) bool { return in.Kind == "question" }
-
-// Ended implements work.Host. It stores the end of the run in the record of its thread. If the
-// thread is to be removed, it stores a leftover in place of that. The webhook is last: it may be
-// sent at once, and is stored once where the others are tried again.
-func (h host) Ended(ctx context.Context, r queue.Run, o work.Outcome) error {
-	s, err := specOf(r)
-	if err != nil {
-		return err
-	}
-	fired := errors.Is(o.Err, errFired) // another run of the firing reports, and has the thread
-	if s.Removed && !(s.StaysAsking && o.Result.Status == graph.Interrupted) {
-		err = h.server.removeLater(ctx, r.Thread)
-	} else {
-		err = h.record(ctx, r, &s, o)
-	}
-	if err != nil || fired {
-		return err
-	}
-	return h.server.report(ctx, r, &s, o)
-}
-
-// record stores the end of a run in the record of its thread.
-func (h host) record(ctx context.Context, r queue.Run, s *runSpec, o work.Outcome) error {
-	_, _, err := h.server.threads.change(ctx, r.Thread, func(t *thread) error {
-		unfinished, err := h.server.queue.Unfinished(ctx, r.Thread)
-		if err != nil {
-			return err
-		}
-		t.Status, t.Interrupts, t.Error, t.Ended, t.Copied = wire.ThreadIdle, nil, nil, r.ID, nil
-		switch {
-		case errors.Is(o.Err, errFired):
-		case o.Status == queue.Failed || o.Status == queue.TimedOut:
-			t.Status, t.Error = wire.ThreadError, wire.RunErrorOf(o.Err, s.Kwargs.Config.RecursionLimit)
-		case o.Result.Status == graph.Interrupted:
-			t.Status, t.Interrupts = wire.ThreadInterrupted, wire.ThreadInterrupts(o.Result.Interrupts)
-		}
-		for _, id := range unfinished {
-			if id != r.ID {
-				t.Status = wire.ThreadBusy
-			}
-		}
-		t.UpdatedAt = wire.At(h.server.now())
-		t.StateUpdatedAt = t.UpdatedAt
-		return nil
-	})
-	return err
-}
-
-// endedAlone stores the end of a run that no worker ends, as Ended does for others. log is false if
-// readers of the log would take it for the end of the run that is running.
-func (s *Server) endedAlone(ctx context.Context, r queue.Run, log bool) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
-	defer cancel()
-	var err error
-	if log {
-		err = endLog(ctx, s.events(), r, s.now())
-	}
-	if err = errors.Join(err, s.storeEnd(ctx, r)); err != nil {
-		s.log().ErrorContext(ctx, "server: store the end of a run", "run_id", r.ID, "error", err)
-	}
-}
-
-// storeEnd stores the leftover or the status of the thread of a run that no worker ends, and then
-// its webhook. The questions of the thread stay.
-func (s *Server) storeEnd(ctx context.Context, r queue.Run) error {
-	spec, err := specOf(r)
-	if err != nil {
-		return err
-	}
-	if spec.Removed {
-		err = s.removeLater(ctx, r.Thread)
-	} else {
-		err = s.settle(ctx, r.Thread)
-	}
-	if err != nil || spec.Kwargs.Webhook == "" {
-		return err
-	}
-	shown, err := s.shown(ctx, spec.Graph, Use{useRead, spec.settings(r)})
-	if err != nil {
-		return err
-	}
-	o := work.Outcome{Status: r.Status}
-	if r.Error != nil {
-		o.Err = failure(*r.Error)
-	}
-	if o.Result.State, _, err = s.newestOf(ctx, shown.graph, r); err != nil {
-		return err
-	}
-	return s.report(ctx, r, &spec, o)
-}
-
-// failure is the error of a run that has ended.
-type failure queue.Failure
-
-func (f failure) Error() string { return f.Message }
-
-// ErrorName is the name that the run has of it.
-func (f failure) ErrorName() string { return f.Name }
-
-// runReport is the body of a webhook.
-type runReport struct {
-	wire.Run
-	Started wire.Time       `json:"run_started_at"`
-	Ended   wire.Time       `json:"run_ended_at"`
-	Sent    wire.Time       `json:"webhook_sent_at"`
-	Values  json.RawMessage `json:"values"`
-	Error   *wire.RunError  `json:"error,omitempty"`
-}
-
-// report stores the webhook of a run that has ended, to be sent later. A run without one stores
-// nothing.
-func (s *Server) report(ctx context.Context, r queue.Run, spec *runSpec, o work.Outcome) (err error) {
-	if spec.Kwargs.Webhook == "" {
-		return nil
-	}
-	now := wire.At(s.now())
-	r.Status, r.Updated = o.Status, now.Time
-	body := runReport{Started: wire.At(r.Started), Ended: now, Sent: now, Error: wire.RunErrorOf(o.Err, spec.Kwargs.Config.RecursionLimit)}
-	if body.Run, err = runOf(r); err != nil {
-		return err
-	}
-	shown, err := s.shown(ctx, spec.Graph, Use{useRead, spec.settings(r)})
-	if err != nil {
-		return err
-	}
-	if body.Values, err = shown.view(ctx).Values(o.Result.State); err != nil {
-		return err
-	}
-	data, err := encode(body)
-	if err != nil {
-		return err
-	}
-	return s.webhooks.put(ctx, r.ID, spec.Kwargs.Webhook, data, nil)
-}
 
 // outcome returns how a run has ended, for a client that waits for it.
 func (s *Server) outcome(ctx context.Context, r queue.Run) (json.RawMessage, error) {

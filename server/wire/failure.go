@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -22,13 +23,20 @@ const (
 	nameOther     = "Error"
 )
 
-// RunErrorOf returns a failure of a run as clients see it: the name of the error, the text of its
-// innermost cause, and the node and the step. maxSteps is the limit that the run had. nil is nil.
+// maxMessage is how many bytes of the text of an error clients see.
+const maxMessage = 64 << 10
+
+// RunErrorOf returns a failure of a run as clients see it: the name of the error, the beginning of
+// the text of its innermost cause, and the node and the step. maxSteps is the limit that the run
+// had. nil is nil.
 func RunErrorOf(err error, maxSteps int) *RunError {
 	if err == nil {
 		return nil
 	}
 	out := &RunError{Error: errorName(err), Message: safely(func() string { return innermost(err).Error() })}
+	if len(out.Message) > maxMessage { // it is stored in documents, which have limits
+		out.Message = strings.ToValidUTF8(out.Message[:maxMessage], "") + "…"
+	}
 	if out.Error == NameRecursion {
 		out.Message = fmt.Sprintf("Recursion limit of %d reached without hitting a stop condition. "+
 			"You can increase the limit by setting the \"recursion_limit\" config key.", maxSteps)
