@@ -177,6 +177,37 @@ func TestOwners_SeeTheirOwnAlone(t *testing.T) {
 	}
 }
 
+// A caller that may read all threads and change its own ends no run of another.
+func TestRules_AReaderCancelsNothing(t *testing.T) {
+	const ada, bob = "X-Api-Key: key-a", "X-Api-Key: key-b"
+	keys := &server.Keys{}
+	keys.Add("ada", "key-a")
+	keys.Add("bob", "key-b")
+	own := server.Owners["*"]
+	c := newClient(t, newServer(t, &checkpoint.Memory{}, func(c *server.Config) {
+		c.Auth = server.Auth{Authenticate: keys.Authenticate, Rules: server.Rules{"threads:create": own, "threads:create_run": own, "threads:update": own}}
+	}))
+	cancel := `{"jsonrpc":"2.0","id":1,"method":"tasks/cancel","params":{"id":"{t}:{r}"}}`
+	for _, s := range []step{
+		{request: "POST /threads", header: ada, status: 200, save: "t=thread_id"},
+		{request: "POST /threads/{t}/runs", body: `{"assistant_id":"agent","input":{}}`, header: ada, status: 200, save: "r=run_id"},
+		{request: "GET /threads/{t}/runs/{r}", header: bob, status: 200},
+		{request: "POST /threads/{t}/runs/{r}/cancel", header: bob, status: 404},
+		{request: "POST /a2a/agent", body: cancel, header: bob, status: 200, want: "error.code=-32001"},
+		{request: "GET /threads/{t}/runs/{r}/join?cancel_on_disconnect=1", header: bob, status: 404},
+		{request: "GET /threads/{t}/runs/{r}", header: ada, status: 200, want: "status=pending"},
+		{request: "POST /a2a/agent", body: cancel, header: ada, status: 200, want: "result.status.state=canceled"},
+		{request: "GET /threads/{t}/runs/{r}/join", header: bob, status: 200},
+		{request: "GET /threads/{t}/runs/{r}/join?cancel_on_disconnect=1", header: bob, status: 404},
+	} {
+		c.do(s)
+	}
+	stream := c.do(step{request: "GET /threads/{t}/runs/{r}/stream?cancel_on_disconnect=1", header: bob, status: 200})
+	if !strings.Contains(stream.Body.String(), "404: Run not found") {
+		t.Errorf("the stream is %s", stream.Body)
+	}
+}
+
 func TestRules_TheMostSpecificDecides(t *testing.T) {
 	var asked []string
 	rule := func(name string) server.Rule {

@@ -251,6 +251,8 @@ func TestBlob_OfAnotherThreadIsRefused(t *testing.T) {
 		c.do(step{request: "POST /threads/{other}/runs", body: `{"assistant_id":"agent","command":{"resume":` + ref + `}}`, status: 422, want: refused})
 		c.do(step{request: "POST /threads/{other}/state", body: `{"values":{"text":` + ref + `}}`, status: 422})
 		c.do(step{request: "POST /runs", body: `{"assistant_id":"agent","input":{"text":` + ref + `}}`, status: 422})
+		c.do(step{request: "POST /threads/{other}/runs", body: `{"assistant_id":"agent","input":{},"context":{"x":` + ref + `}}`, status: 422, want: refused})
+		c.do(step{request: "POST /threads/{other}/runs", body: `{"assistant_id":"agent","input":{},"config":{"configurable":{"x":` + ref + `}}}`, status: 422, want: refused})
 		c.do(step{request: "POST /threads/{t}/runs", body: `{"assistant_id":"agent","input":{"text":"{h}","x":` + ref + `}}`, status: 200})
 	}
 	c.do(step{request: "GET /threads/{other}/blobs/{h}", status: 404})

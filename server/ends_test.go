@@ -58,19 +58,22 @@ type single struct {
 	docs *refusal
 }
 
-func newSingle(t *testing.T, node func(context.Context, *onceState) error) *single {
-	store, docs := new(checkpoint.Memory), &refusal{Store: new(document.Map)}
+func newSingle(t *testing.T, node func(context.Context, *onceState) error, change ...func(*Config)) *single {
+	docs := &refusal{Store: new(document.Map)}
+	c := Config{Store: new(checkpoint.Memory), Documents: docs, Log: slog.New(slog.DiscardHandler)}
+	for _, f := range change {
+		f(&c)
+	}
 	b := graph.New[onceState]("g")
 	b.Node("a", graph.Func(node))
 	b.Edge(graph.Start, "a")
 	b.Edge("a", graph.End)
-	g, err := b.Compile(graph.Config{Store: store})
+	g, err := b.Compile(graph.Config{Store: c.Store})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(t.Context(), Config{
-		Store: store, Documents: docs, Graphs: map[string]graph.Untyped{"g": g.Untyped()}, Log: slog.New(slog.DiscardHandler),
-	})
+	c.Graphs = map[string]graph.Untyped{"g": g.Untyped()}
+	s, err := New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

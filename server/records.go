@@ -127,7 +127,8 @@ func (s records[T]) find(ctx context.Context, q search[T]) (list []T, total int,
 		}
 		return cmp.Compare(q.sort(&a), q.sort(&b))
 	})
-	return sorted[min(q.offset, len(sorted)):min(q.offset+q.limit, len(sorted))], total, nil
+	sorted = sorted[min(q.offset, len(sorted)):]
+	return sorted[:min(q.limit, len(sorted))], total, nil
 }
 
 // page returns a page of the records with a term, and counts them without reading them.

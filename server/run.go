@@ -169,22 +169,57 @@ func (c *call) run(action string) (queue.Run, error) {
 	return r, nil
 }
 
+// followed returns the run of the path, if the caller may read it. With cancels the run ends when
+// the caller goes, so the caller must be allowed to cancel it too.
+func (c *call) followed(cancels bool) (queue.Run, error) {
+	r, err := c.run("read")
+	if err == nil && cancels {
+		_, err = c.run("update")
+	}
+	return r, err
+}
+
+// mark marks the thread of a new run as busy. The run is stored, and a client that got an error
+// would create another, so a store that is away is logged: the end of the run sets the status too.
+// If the thread was removed since the request has found it, so is the run.
+func (c *call) mark(r queue.Run, spec *runSpec) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), endTime)
+	defer cancel()
+	found, err := c.server.marked(ctx, r, spec)
+	gone := err == nil && !found
+	if gone {
+		err = c.server.undoOrphans(ctx, r.Thread)
+	}
+	if err != nil {
+		c.server.log().ErrorContext(ctx, "server: mark the thread of a run", "run_id", r.ID, "thread", r.Thread, "error", err)
+	}
+	if gone {
+		return noThread(r.Thread)
+	}
+	return nil
+}
+
+// goesWith stores in the record of a thread what a run has set.
+func (t *thread) goesWith(spec *runSpec) {
+	t.Metadata = maps.Clone(t.Metadata)
+	if t.Metadata == nil {
+		t.Metadata = wire.Object{}
+	}
+	for _, key := range []string{wire.MetadataGraph, wire.MetadataAssistant} {
+		t.Metadata[key] = spec.Metadata[key]
+	}
+	t.Config = spec.Kwargs.Config
+	t.Config.Configurable = maps.Clone(t.Config.Configurable)
+	for _, key := range runIDs {
+		delete(t.Config.Configurable, key)
+	}
+}
+
 // marked marks the thread of a new run as busy, unless the run has ended meanwhile.
-func (s *Server) marked(ctx context.Context, r queue.Run, spec *runSpec) error {
-	_, _, err := s.threads.change(ctx, r.Thread, func(t *thread) error {
-		t.Metadata = maps.Clone(t.Metadata)
-		if t.Metadata == nil {
-			t.Metadata = wire.Object{}
-		}
-		for _, key := range []string{wire.MetadataGraph, wire.MetadataAssistant} {
-			t.Metadata[key] = spec.Metadata[key]
-		}
-		config := spec.Kwargs.Config
-		config.Configurable = maps.Clone(config.Configurable)
-		for _, key := range runIDs {
-			delete(config.Configurable, key)
-		}
-		t.Config, t.UpdatedAt = config, wire.At(s.now())
+func (s *Server) marked(ctx context.Context, r queue.Run, spec *runSpec) (found bool, err error) {
+	_, found, err = s.threads.change(ctx, r.Thread, func(t *thread) error {
+		t.goesWith(spec)
+		t.UpdatedAt = wire.At(s.now())
 		if t.Ended == r.ID {
 			return nil
 		}
@@ -196,7 +231,7 @@ func (s *Server) marked(ctx context.Context, r queue.Run, spec *runSpec) error {
 		}
 		return err
 	})
-	return err
+	return found, err
 }
 
 // settle gives a thread that is busy, and has no more runs, the status of its last run. That run
@@ -249,16 +284,33 @@ func (s *Server) removeLeftovers(ctx context.Context) error {
 		}
 		return nil
 	})
-	for i := 0; i < len(due) && err == nil; i++ {
-		var unfinished []string
-		if unfinished, err = s.queue.Unfinished(ctx, due[i]); err != nil || len(unfinished) > 0 {
-			continue
+	for i := 0; i < len(due) && ctx.Err() == nil; i++ { // one that fails keeps no other waiting
+		unfinished, failure := s.queue.Unfinished(ctx, due[i])
+		if failure == nil && len(unfinished) == 0 {
+			if failure = s.removeThread(ctx, due[i]); failure == nil {
+				failure = s.leftovers.delete(ctx, due[i])
+			}
 		}
-		if err = s.removeThread(ctx, due[i]); err == nil {
-			err = s.leftovers.delete(ctx, due[i])
-		}
+		err = errors.Join(err, failure)
 	}
 	return err
+}
+
+// undoOrphans removes the runs that were created while their thread was removed.
+func (s *Server) undoOrphans(ctx context.Context, threadID string) error {
+	orphans, err := s.queue.Unfinished(ctx, threadID)
+	if err != nil || len(orphans) == 0 {
+		return err
+	}
+	if _, found, err := s.threads.get(ctx, threadID); err != nil || found { // it was created again
+		return err
+	}
+	for _, id := range orphans {
+		if _, err := s.queue.Cancel(ctx, threadID, id, queue.Undo); err != nil && !errors.Is(err, queue.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // removeRuns removes the runs of a thread. Those that have not ended are cancelled, and awaited.

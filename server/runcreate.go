@@ -74,10 +74,14 @@ func (c *call) enqueue(request runRequest) (made created, err error) {
 	if c.PathValue("thread_id") == "" {
 		spec.Removed, spec.StaysAsking, made.path = q.OnCompletion == "delete", q.staysAsking, "/runs/"+id
 	}
-	if err := c.checkBlobs(threadID, q.Input, q.Command); err != nil {
+	spec.Kwargs = kwargsOf(q, a, id, threadID)
+	settings, err := encode([]wire.Object{spec.Kwargs.Config.Configurable, spec.Kwargs.Context}) // a graph may store them
+	if err != nil {
 		return made, err
 	}
-	spec.Kwargs = kwargsOf(q, a, id, threadID)
+	if err := c.checkBlobs(threadID, q.Input, q.Command, settings); err != nil {
+		return made, err
+	}
 	if err := spec.read(c, q, threadID); err != nil {
 		return made, err
 	}
@@ -102,7 +106,7 @@ func (c *call) enqueue(request runRequest) (made created, err error) {
 	if spec.Removed && !spec.StaysAsking {
 		return made, nil
 	}
-	return made, c.server.marked(c.Context(), made.run, &spec)
+	return made, c.mark(made.run, &spec)
 }
 
 // threadOfRun returns the thread of a new run, and the metadata of the run. A run without a thread

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/server/wire"
 )
@@ -183,11 +184,11 @@ func waitRun(c *call) error {
 }
 
 func joinRun(c *call) error {
-	r, err := c.run("read")
+	cancels, err := c.flag("cancel_on_disconnect")
 	if err != nil {
 		return err
 	}
-	cancels, err := c.flag("cancel_on_disconnect")
+	r, err := c.followed(cancels)
 	if err != nil {
 		return err
 	}
@@ -195,32 +196,26 @@ func joinRun(c *call) error {
 	return c.waitFor(r)
 }
 
+// errWaits is returned for a run whose client has to wait longer.
+var errWaits = errors.New("server: the run has not ended, or its end cannot be read now")
+
 // waitFor answers with the state at the end of a run. While the client waits it gets newlines.
 func (c *call) waitFor(r queue.Run) error {
 	c.w.Header().Set("Content-Type", "application/json")
 	control := http.NewResponseController(c.w)
 	begun := false
 	for {
-		ctx, cancel := context.WithTimeout(c.Context(), keepAlive)
-		ended, err := c.server.queue.Wait(ctx, r.Thread, r.ID)
-		cancel()
+		body, err := c.tryEnd(r)
 		switch {
 		case c.Context().Err() != nil:
 			return c.cutOff(begun)
-		case errors.Is(err, context.DeadlineExceeded):
+		case errors.Is(err, errWaits):
 			begun = true
 			if _, err := c.w.Write([]byte("\n")); err != nil {
 				return nil // the client has gone
 			}
 			_ = control.Flush()
 			continue
-		case errors.Is(err, queue.ErrNotFound): // it was rolled back
-			ended = r
-		case err != nil:
-			return err
-		}
-		body, err := c.server.outcome(c.Context(), ended)
-		switch {
 		case err != nil && !begun:
 			return err
 		case err != nil: // the status is sent
@@ -233,4 +228,26 @@ func (c *call) waitFor(r queue.Run) error {
 		_, _ = c.w.Write(body)
 		return nil
 	}
+}
+
+// tryEnd waits for the end of a run, and returns the answer to its client; an errWaits after
+// keepAlive. If the store is away meanwhile the client waits: the run goes on, and for an error the
+// client might create it again.
+func (c *call) tryEnd(r queue.Run) (body json.RawMessage, err error) {
+	ctx, cancel := context.WithTimeout(c.Context(), keepAlive)
+	defer cancel()
+	ended, err := c.server.queue.Wait(ctx, r.Thread, r.ID)
+	if errors.Is(err, queue.ErrNotFound) { // it was rolled back
+		ended, err = r, nil
+	}
+	if err == nil {
+		body, err = c.server.outcome(c.Context(), ended)
+	}
+	if checkpoint.IsTemporary(err) {
+		<-ctx.Done()
+	}
+	if err != nil && ctx.Err() != nil {
+		err = errWaits
+	}
+	return body, err
 }

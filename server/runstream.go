@@ -45,7 +45,7 @@ func joinStream(c *call) error {
 		}
 		o.live, o.resumed = false, true
 	}
-	r, err := c.run("read")
+	r, err := c.followed(cancels)
 	if hasCode(err, wire.CodeRunNotFound, wire.CodeThreadNotFound) {
 		s := c.openStream()
 		defer s.close()

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -35,8 +34,12 @@ func (q stateRequest) edit(fields *fieldReader) (e graph.UntypedEdit, err error)
 	return e, err
 }
 
-// releaseTime is how long an update waits for the lease of a thread, whose last run has just ended.
-const releaseTime = 2 * time.Second
+// releaseTime is how long an update waits for the lease of a thread, whose last run has just ended,
+// and releasePause the time between two tries.
+const (
+	releaseTime  = 2 * time.Second
+	releasePause = 5 * time.Millisecond
+)
 
 // updateState commits what the body writes.
 func updateState(c *call) error {
@@ -120,17 +123,19 @@ func (c *call) edit(t shownThread, steps [][]graph.UntypedEdit, o graph.RunOptio
 	case len(unfinished) > 0:
 		return 0, busy
 	}
-	o.Thread, o.By, o.Via, o.Lease.Policy = t.thread, c.who.Name, graph.ViaHTTP, checkpoint.Wait
-	ctx, cancel := context.WithTimeout(c.Context(), releaseTime)
-	defer cancel()
+	o.Thread, o.By, o.Via = t.thread, c.who.Name, graph.ViaHTTP
 	if first := steps[0]; o.At == 0 && (len(first) != 1 || first[0].As != graph.Start) {
-		if _, err := c.server.rootOf(ctx, t.thread); errors.Is(err, graph.ErrUnknownThread) { // the update is its first
+		if _, err := c.server.rootOf(c.Context(), t.thread); errors.Is(err, graph.ErrUnknownThread) { // the update is its first
 			steps = append([][]graph.UntypedEdit{{{As: graph.Start}}, {{As: graph.End}}}, steps...)
 		}
 	}
-	res, err := t.graph.Edit(ctx, steps, o)
+	res, err := t.graph.Edit(c.Context(), steps, o)
+	for until := time.Now().Add(releaseTime); errors.Is(err, checkpoint.ErrOwned) && time.Now().Before(until) && c.Context().Err() == nil; {
+		await(c.Context(), releasePause) // only for the lease: the edit itself may take longer
+		res, err = t.graph.Edit(c.Context(), steps, o)
+	}
 	switch {
-	case errors.Is(err, checkpoint.ErrOwned), ctx.Err() != nil && c.Context().Err() == nil:
+	case errors.Is(err, checkpoint.ErrOwned):
 		return 0, busy
 	case errors.Is(err, graph.ErrEdit):
 		return 0, wire.Errorf(wire.CodeUnknownNode, "as_node must be a node of the graph: %s", wire.RunErrorOf(err, 0).Message)

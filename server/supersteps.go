@@ -1,6 +1,10 @@
 package server
 
-import "github.com/weftrun/weft/graph"
+import (
+	"context"
+
+	"github.com/weftrun/weft/graph"
+)
 
 // superstep is a step that a new thread begins with.
 type superstep struct {
@@ -78,7 +82,7 @@ func (c *call) answerCreated(t thread, steps []superstep) error {
 		t, err = c.server.visibleThread(c.Context(), id, nil)
 	}
 	if err != nil {
-		if undo := c.server.removeThread(c.Context(), id); undo != nil {
+		if undo := c.server.removeThread(context.WithoutCancel(c.Context()), id); undo != nil {
 			return undo
 		}
 		return err

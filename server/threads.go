@@ -193,7 +193,10 @@ func (s *Server) removeThread(ctx context.Context, id string) error {
 	if err := (eventlog.Log{Bus: s.bus}).Delete(ctx, id); err != nil {
 		return err
 	}
-	return s.threads.delete(ctx, id)
+	if err := s.threads.delete(ctx, id); err != nil {
+		return err
+	}
+	return s.undoOrphans(ctx, id)
 }
 
 // deleteThreadsOf removes the threads whose metadata name an assistant, if the caller may delete

@@ -98,7 +98,8 @@ func (s *Server) wake(ctx context.Context, t graph.Timer) error {
 	if err != nil {
 		return err
 	}
-	return s.marked(ctx, done.Run, next)
+	_, err = s.marked(ctx, done.Run, next)
+	return err
 }
 
 // startScheduled begins a run of a [wake.Schedule] in this process.
