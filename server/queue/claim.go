@@ -23,6 +23,7 @@ type Claim struct {
 	queue  *Queue
 	held   *checkpoint.Held
 	taken  *thread // as the claim stored it
+	unsure bool    // an end may be stored whose reply was lost
 }
 
 // Claim claims at most n runs: the next of each thread, of those whose turn is longest ago. A run
@@ -186,7 +187,7 @@ func (c *Claim) take(ctx context.Context, threadID string, looked *document.Doc)
 			}
 		}
 		left := c.queue.config.Attempts - (r.Attempt - e.Before)
-		if left <= 0 && e.Action == "" {
+		if left <= 0 && e.Action == "" || left <= -c.queue.config.Attempts { // or its end cannot be stored
 			r.Status, r.Ended = Failed, t.now
 			r.Error = &Failure{AttemptsExceeded, fmt.Sprintf("the run was begun %d times, and no process has ended it; the last %d attempts committed nothing", r.Attempt, r.Attempt-e.Before)}
 			t.leave(r.ID)
@@ -368,7 +369,10 @@ func (c *Claim) leave(ctx context.Context, do func(t *thread, i int) error) erro
 	}
 	err := c.queue.changeFrom(ctx, known, c.Run.Thread, func(t *thread) error {
 		i := c.at(t)
-		if i < 0 {
+		switch {
+		case i < 0 && c.unsure && c.held.Context().Err() == nil: // no other process could end it
+			return errUnchanged
+		case i < 0:
 			return fmt.Errorf("%w: run %.100q of thread %.100q", ErrLost, c.Run.ID, c.Run.Thread)
 		}
 		if err := do(t, i); err != nil {
@@ -381,6 +385,7 @@ func (c *Claim) leave(ctx context.Context, do func(t *thread, i int) error) erro
 		return nil
 	})
 	if checkpoint.IsTemporary(err) { // the caller may try again
+		c.unsure = c.unsure || errors.Is(err, checkpoint.ErrUnknownOutcome)
 		return err
 	}
 	return errors.Join(err, c.release(ctx))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
@@ -70,4 +72,52 @@ func TestCreate_WhoseReplyIsLost(t *testing.T) {
 		t.Errorf("the same id again: error %v, want ErrExists", err)
 	}
 	finish(t, claim(t, q, 1, "r1")[0])
+}
+
+func TestFinish_WhoseReplyIsLost(t *testing.T) {
+	docs := &unheard{Store: new(document.Map), lost: true}
+	q, err := queue.New(queue.Config{Store: new(checkpoint.Memory), Documents: docs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	create(t, q, "t1", "r1", queue.Enqueue)
+	create(t, q, "t1", "r2", queue.Enqueue)
+	c := claim(t, q, 1, "r1")[0]
+	docs.lost = false
+	if err := c.Finish(t.Context(), queue.End{Status: queue.Success}); !checkpoint.IsTemporary(err) {
+		t.Errorf("the error is %v, want that of the store", err)
+	}
+	finish(t, c)
+	finish(t, claim(t, q, 1, "r2")[0]) // the lease is free at once
+	status(t, q, "t1", "r1", queue.Success)
+}
+
+// A run that cannot be rolled back is not claimed for ever.
+func TestUndo_ThatCannotBeDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := new(checkpoint.Memory)
+		q, err := queue.New(queue.Config{Documents: new(document.Map), Store: struct { // it cannot drop commits
+			checkpoint.Store
+			checkpoint.Leaser
+		}{memory, memory}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		create(t, q, "t1", "r1", queue.Enqueue)
+		c := claim(t, q, 1, "r1")[0]
+		if _, err := q.Cancel(t.Context(), "t1", "r1", queue.Undo); err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			if err := c.Finish(t.Context(), queue.End{Status: queue.Interrupted}); !errors.Is(err, checkpoint.ErrNoDrop) {
+				t.Fatalf("the error is %v, want ErrNoDrop", err)
+			}
+			time.Sleep(2 * queue.DefaultLease)
+			c = claim(t, q, 1, "r1")[0]
+		}
+		c.Abandon()
+		time.Sleep(2 * queue.DefaultLease)
+		claim(t, q, 1)
+		status(t, q, "t1", "r1", queue.Failed)
+	})
 }

@@ -12,7 +12,7 @@ func TestSignals_AreBounded(t *testing.T) {
 		s.next(fmt.Sprint("thread ", i))
 	}
 	if n := len(s.waiting); n > slots {
-		t.Errorf("%d channels are kept, want at most %d", n, slots)
+		t.Errorf("%d channels are left, want at most %d", n, slots)
 	}
 	one, other, all := s.next("thread 1"), s.next("another thread"), s.next(anyThread)
 	s.changed("thread 1")

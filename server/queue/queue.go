@@ -296,16 +296,16 @@ func (q *Queue) forget(ctx context.Context, threadID string) error {
 	return nil
 }
 
-// patience is how long Wait waits for a store that is away.
-const patience = 30 * time.Second
+// retryFor is how long Wait waits for a store that is away.
+const retryFor = 30 * time.Second
 
-// Wait waits until a run has ended or was removed, which is an ErrNotFound. A store that is away for
-// a moment is no error: the run goes on.
+// Wait waits until a run has ended or was removed, which is an ErrNotFound. A store that is away
+// for a moment is no error: the run goes on.
 func (q *Queue) Wait(ctx context.Context, threadID, id string) (Run, error) {
 	for answered := time.Now(); ; {
 		changed := q.news.next(threadID)
 		switch r, err := q.Get(ctx, threadID, id); {
-		case checkpoint.IsTemporary(err) && time.Since(answered) < patience:
+		case checkpoint.IsTemporary(err) && time.Since(answered) < retryFor:
 		case err != nil || r.Status.Ended():
 			return r, err
 		default:
