@@ -3,13 +3,9 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"net/http"
 	"slices"
 	"strings"
 
-	"github.com/weftrun/weft/checkpoint"
-	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/eventlog"
 	"github.com/weftrun/weft/server/wire"
 )
@@ -355,40 +351,4 @@ func pruneThreads(c *call) error {
 	return c.answer(struct {
 		Count int `json:"pruned_count"`
 	}{pruned})
-}
-
-func copyThread(c *call) error {
-	from, err := c.thread("read")
-	var fault *wire.Error
-	if errors.As(err, &fault) && fault.Code == wire.CodeThreadNotFound {
-		fault.Status = http.StatusConflict // as clients expect it
-	}
-	if err != nil {
-		return err
-	}
-	metadata, _, err := c.allowWrite("threads", "create", "", from.Metadata)
-	if err != nil {
-		return err
-	}
-	if from.Status == wire.ThreadBusy {
-		return wire.Errorf(wire.CodeThreadBusy, "Thread with ID %s must not be busy", from.ThreadID)
-	}
-	now := wire.At(c.server.now())
-	t := from
-	t.ThreadID, t.Metadata, t.CreatedAt, t.UpdatedAt, t.Ended = newID(), metadata, now, now, ""
-	if t.Copied, err = c.server.copiedSettings(c.Context(), from, t.ThreadID, c.who); err != nil {
-		return err
-	}
-	store := c.server.config.Store
-	if err := checkpoint.Copy(c.Context(), store, from.ThreadID, store, t.ThreadID); err != nil {
-		return err
-	}
-	if _, err := c.server.threads.create(c.Context(), t.ThreadID, t, now.Time); err != nil {
-		return err
-	}
-	// A thread without a run has no commit.
-	if err := c.server.timers.Restore(c.Context(), store, t.ThreadID); err != nil && !errors.Is(err, graph.ErrUnknownThread) {
-		return err
-	}
-	return c.answer(t.Thread)
 }
