@@ -3,8 +3,10 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/server/wire"
 )
@@ -93,6 +95,9 @@ func (s assistants) addVersion(ctx context.Context, id string, change func(a *as
 		})
 		if err == nil && found && same {
 			return next, true, nil
+		}
+		if errors.Is(err, checkpoint.ErrUnknownOutcome) { // it may be the newest version
+			return assistant{}, true, err
 		}
 		if undo := s.versions(id).delete(ctx, versionID(number)); undo != nil {
 			return assistant{}, true, undo

@@ -231,3 +231,53 @@ func TestSearch_GreatestOffset(t *testing.T) {
 		t.Errorf("the page is %s, want none", got)
 	}
 }
+
+func TestCopyThread_LeavesNothingWhereItFails(t *testing.T) {
+	s := newSingle(t, adds)
+	thread := s.thread()
+	s.start(thread, `"input":{}`)
+	s.work(thread)
+	s.docs.refuse(1, checkpoint.ErrUnavailable, `"copied"`)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest("POST", "/threads/"+thread+"/copy", nil))
+	threads := 0
+	for _, err := range s.config.Store.Threads(t.Context(), checkpoint.ThreadQuery{}) {
+		if threads++; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.Code != http.StatusServiceUnavailable || threads != 1 {
+		t.Errorf("the copy has status %d, and %d threads have commits; want %d and 1", w.Code, threads, http.StatusServiceUnavailable)
+	}
+}
+
+// unheard is documents whose next reply to a batch of assistants is lost.
+type unheard struct {
+	document.Store
+	lost bool
+}
+
+func (s *unheard) Batch(ctx context.Context, p document.Place, changes []document.Change) ([]document.Doc, error) {
+	docs, err := s.Store.Batch(ctx, p, changes)
+	if err == nil && p.Collection == "weft.assistants" && !s.lost {
+		s.lost = true
+		return nil, checkpoint.ErrUnknownOutcome
+	}
+	return docs, err
+}
+
+func TestUpdateAssistant_WhoseReplyIsLost(t *testing.T) {
+	docs := &unheard{lost: true}
+	s := newSingle(t, adds, func(c *Config) { docs.Store, c.Documents = c.Documents, docs })
+	docs.lost = false
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest("PATCH", "/assistants/g", strings.NewReader(`{"name":"new"}`)))
+	newest := s.call("GET /assistants/g", "").Get("version").Int()
+	versions := s.call("POST /assistants/g/versions", `{}`).Get("#.version").String()
+	if w.Code != http.StatusServiceUnavailable || newest != 2 || versions != "[2,1]" {
+		t.Errorf("status %d; the assistant has version %d of %s; want 503 and the version 2 of [2,1]", w.Code, newest, versions)
+	}
+	if got := s.call("PATCH /assistants/g", `{}`).Get("version").Int(); got != 3 {
+		t.Errorf("the next version is %d, want 3", got)
+	}
+}

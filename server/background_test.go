@@ -63,7 +63,7 @@ func TestSweep_FailuresKeepNoOtherWaiting(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		if n, err := s.sweep(t.Context()); n != 2 || !errors.Is(err, broken) {
-			t.Errorf("%d threads were swept with error %v; want both, and the error of the first", n, err)
+			t.Errorf("%d threads were removed with error %v; want both, and the error of the first", n, err)
 		}
 		for range 2 {
 			s.call("POST /runs", `{"assistant_id":"g","input":{}}`)

@@ -257,7 +257,7 @@ func (p *projector) project(b eventlog.Batch) (out []wire.Event, err error) {
 	return out, nil
 }
 
-// rest returns what is kept of a run that has ended.
+// rest returns what stays of a run that has ended.
 func (r *loggedRun) rest() *loggedRun {
 	o := wire.RecorderOptions{Start: r.start, D: r.recorder.D(), Cut: r.cut, Step: -2, Steps: r.recorder.Steps()}
 	if step, known := o.Steps[""]; known {

@@ -51,7 +51,7 @@ func TestProjector_KeepsNoStateOfRunsThatHaveEnded(t *testing.T) {
 		_, end := add(run, &note{End: &wire.RunEnd{Status: wire.RunSuccess}})
 		add(run, nil) // the engine closes the log later
 		if r := p.runs[run]; r.recorder != nil || r.ended == nil {
-			t.Errorf("the recorder of %s is kept", run)
+			t.Errorf("the recorder of %s stays", run)
 		}
 		// The process died before it had stored the end: another attempt goes on counting.
 		again := *start
@@ -67,7 +67,7 @@ func TestProjector_KeepsNoStateOfRunsThatHaveEnded(t *testing.T) {
 	}
 	for run, r := range p.runs {
 		if r.recorder != nil {
-			t.Errorf("the recorder of %s is kept", run)
+			t.Errorf("the recorder of %s stays", run)
 		}
 	}
 }
