@@ -16,6 +16,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server/wire"
 )
 
 // eventful is a document store that calls functions before its calls. An error of get is that of
@@ -229,6 +230,29 @@ func TestSearch_GreatestOffset(t *testing.T) {
 	s.thread()
 	if got := s.call("POST /threads/search", `{"sort_by":"updated_at","offset":9223372036854775807}`); got.Raw != "[]" {
 		t.Errorf("the page is %s, want none", got)
+	}
+}
+
+// The runs of a thread decide whether it is busy, and not its record, which may be late.
+func TestCopyThread_OfABusyThread(t *testing.T) {
+	s := newSingle(t, adds)
+	id := s.thread()
+	copied := func() (status int) {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest("POST", "/threads/"+id+"/copy", nil))
+		return w.Code
+	}
+	s.docs.refuse(1, checkpoint.ErrUnavailable, `"status":"busy"`)
+	s.start(id, `"input":{}`)
+	if got := copied(); got != http.StatusConflict {
+		t.Errorf("a thread with a run is copied with status %d, want %d", got, http.StatusConflict)
+	}
+	s.work(id)
+	if _, _, err := s.threads.change(t.Context(), id, func(t *thread) error { t.Status = wire.ThreadBusy; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if got := copied(); got != http.StatusOK {
+		t.Errorf("a thread whose runs have ended is copied with status %d, want %d", got, http.StatusOK)
 	}
 }
 

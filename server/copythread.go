@@ -24,8 +24,18 @@ func copyThread(c *call) error {
 	if err != nil {
 		return err
 	}
-	if from.Status == wire.ThreadBusy {
+	switch unfinished, err := c.server.queue.Unfinished(c.Context(), from.ThreadID); {
+	case err != nil:
+		return err
+	case len(unfinished) > 0:
 		return wire.Errorf(wire.CodeThreadBusy, "Thread with ID %s must not be busy", from.ThreadID)
+	case from.Status == wire.ThreadBusy: // the process has died that ended its run
+		if err := c.server.settle(c.Context(), from.ThreadID); err != nil {
+			return err
+		}
+		if from, err = c.thread("read"); err != nil {
+			return err
+		}
 	}
 	now := wire.At(c.server.now())
 	t := from

@@ -45,7 +45,7 @@ func decodeTTL(raw json.RawMessage) (*ttl, error) {
 
 // due reports whether the time of a thread has passed, and nothing was done about it yet.
 func (t *thread) due(now time.Time) bool {
-	if t.TTL == nil || t.Status == wire.ThreadBusy {
+	if t.TTL == nil {
 		return false
 	}
 	at := t.UpdatedAt.Add(time.Duration(t.TTL.Minutes * float64(time.Minute)))

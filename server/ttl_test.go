@@ -72,6 +72,10 @@ func TestSweep_ExpiresThreads(t *testing.T) {
 	add("pruned", &ttl{Minutes: 10, Strategy: ttlKeepLatest}, wire.ThreadIdle)
 	add("busy", &ttl{Minutes: 10, Strategy: ttlDelete}, wire.ThreadBusy)
 	add("held", &ttl{Minutes: 10, Strategy: ttlDelete}, wire.ThreadIdle)
+	if _, err := s.queue.Create(t.Context(), queue.Run{ID: "run", Thread: "busy"}, queue.Enqueue); err != nil {
+		t.Fatal(err)
+	}
+	add("left busy", &ttl{Minutes: 10, Strategy: ttlDelete}, wire.ThreadBusy) // by a process that has died
 	held, err := checkpoint.Hold(t.Context(), store, "held", checkpoint.HoldOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -84,14 +88,14 @@ func TestSweep_ExpiresThreads(t *testing.T) {
 		}
 	}
 	sweep(s, 9*time.Minute, 0)
-	sweep(other, time.Minute, 2)
+	sweep(other, time.Minute, 3)
 	sweep(s, time.Second, 0) // it was the turn of the other process
 	if err := held.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	sweep(s, time.Minute, 1)
 	sweep(s, time.Minute, 0)
-	for id, want := range map[string]int{"forever": 4, "deleted": 0, "pruned": 1, "busy": 4, "held": 0} {
+	for id, want := range map[string]int{"forever": 4, "deleted": 0, "pruned": 1, "busy": 4, "left busy": 0, "held": 0} {
 		commits := 0
 		for _, err := range store.History(t.Context(), checkpoint.Key{Thread: id}, checkpoint.Query{}) {
 			if err != nil {
