@@ -126,13 +126,16 @@ func (h host) View(ctx context.Context, start wire.RunStart, namespace string) *
 }
 
 // Start implements work.Viewer.
-func (h host) Start(ctx context.Context, thread, run string) (start wire.RunStart, ok bool) {
+func (h host) Start(ctx context.Context, thread, run string) (start wire.RunStart, ok bool, err error) {
 	r, err := h.server.queue.Get(ctx, thread, run)
-	if err != nil {
-		return start, false
+	switch {
+	case errors.Is(err, queue.ErrNotFound):
+		return start, false, nil
+	case err != nil:
+		return start, false, err
 	}
 	s, err := specOf(r)
-	return startOf(r, &s), err == nil
+	return startOf(r, &s), err == nil, nil
 }
 
 // answers returns the answers of a run to the questions of the newest commit. again is true for an

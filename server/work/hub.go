@@ -307,6 +307,11 @@ func (f *feed) follow(r replayed) {
 			f.gap(missed.Count)
 			continue
 		}
+		if errors.Is(e, eventlog.ErrBatch) { // the others can be read
+			f.hub.Log.unreadable(f.ctx, f.thread, e)
+			f.gap(1)
+			continue
+		}
 		var records []wire.Event
 		if err = e; err == nil {
 			err = r.add(b, func(e wire.Event) error {

@@ -31,8 +31,8 @@ type Viewer interface {
 	// View returns how the graph of a namespace is shown.
 	View(ctx context.Context, run wire.RunStart, namespace string) *wire.View
 	// Start returns the start of a run whose first events are gone from the log; ok is false for a
-	// run that is none of a server.
-	Start(ctx context.Context, thread, run string) (start wire.RunStart, ok bool)
+	// run that is none of a server. An error means that this is not known now.
+	Start(ctx context.Context, thread, run string) (start wire.RunStart, ok bool, err error)
 }
 
 func (l Log) logger() *slog.Logger { return cmp.Or(l.Log, slog.Default()) }
@@ -137,11 +137,18 @@ func (l Log) replay(ctx context.Context, r *replayed, yield func(wire.Event) err
 				return nil
 			}
 			continue
+		case errors.Is(err, eventlog.ErrBatch): // the others can be read
+			l.unreadable(ctx, thread, err)
+			r.missed, r.position = r.missed+1, b.Position
 		case err != nil:
 			return fmt.Errorf("work: the log of thread %.100q: %w", thread, err)
+		default:
+			if err := r.add(b, yield); err != nil {
+				return err
+			}
 		}
-		if err := r.add(b, yield); err != nil || r.position >= last {
-			return err
+		if r.position >= last {
+			return nil
 		}
 	}
 	return context.Cause(ctx)
@@ -161,6 +168,10 @@ func (r *replayed) add(b eventlog.Batch, yield func(wire.Event) error) error {
 		}
 	}
 	return nil
+}
+
+func (l Log) unreadable(ctx context.Context, thread string, err error) {
+	l.logger().ErrorContext(ctx, "work: a batch of events cannot be read", "thread", thread, "error", err)
 }
 
 // Position returns the position, in the log, of the batch of a record.
@@ -225,7 +236,11 @@ func (p *projector) project(b eventlog.Batch) (out []wire.Event, err error) {
 		out = r.recorder.Begin(n.At)
 	case r == nil:
 		r = &loggedRun{}
-		if start, ok := p.log.Viewer.Start(p.ctx, p.thread, b.Run); ok {
+		start, ok, err := p.log.Viewer.Start(p.ctx, p.thread, b.Run)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
 			r = p.run(b.Run, wire.RecorderOptions{Start: start, Step: -2, Cut: true})
 		}
 	}

@@ -3,27 +3,31 @@ package work
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/eventlog"
 	"github.com/weftrun/weft/server/wire"
 )
 
-type plainViewer struct{}
+// plainViewer is the viewer of a store that may be away.
+type plainViewer struct{ err error }
 
-func (plainViewer) View(context.Context, wire.RunStart, string) *wire.View { return &wire.View{} }
-func (plainViewer) Start(context.Context, string, string) (wire.RunStart, bool) {
-	return wire.RunStart{}, false
+func (*plainViewer) View(context.Context, wire.RunStart, string) *wire.View { return &wire.View{} }
+func (v *plainViewer) Start(_ context.Context, thread, _ string) (wire.RunStart, bool, error) {
+	return wire.RunStart{Thread: thread}, true, v.err
 }
 
 // A reader of a thread may stay for many runs.
 func TestProjector_KeepsNoStateOfRunsThatHaveEnded(t *testing.T) {
-	log := Log{Bus: new(topic.Local), Viewer: plainViewer{}}
+	log := Log{Bus: new(topic.Local), Viewer: new(plainViewer)}
 	p := log.projector(t.Context(), "t")
 	state := json.RawMessage(`{"text":"` + strings.Repeat("x", 1000) + `"}`)
 	position := uint64(0)
@@ -69,5 +73,61 @@ func TestProjector_KeepsNoStateOfRunsThatHaveEnded(t *testing.T) {
 		if r.recorder != nil {
 			t.Errorf("the recorder of %s stays", run)
 		}
+	}
+}
+
+// A run whose start cannot be read now is not left out of the log for as long as it is followed.
+func TestHub_StartThatCannotBeRead(t *testing.T) {
+	viewer := &plainViewer{err: checkpoint.ErrUnavailable}
+	hub := Hub{Log: Log{Bus: new(topic.Local), Viewer: viewer}}
+	log := eventlog.Log{Bus: hub.Log.Bus}
+	custom := []graph.Event{{Mode: graph.Custom, Payload: json.RawMessage(`{"a":1}`)}}
+	read := func() (n int, err error) {
+		r := hub.Open("t", 0)
+		defer r.Close()
+		err = r.Read(t.Context(), func(wire.Event) error { n++; return nil })
+		return n, err
+	}
+	if err := log.Publish(t.Context(), "t", eventlog.Batch{Run: "run", Attempt: 1, Events: custom}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := read(); n != 0 || !errors.Is(err, checkpoint.ErrUnavailable) {
+		t.Errorf("%d records with error %v; want none, and the error of the store", n, err)
+	}
+	viewer.err = nil
+	if n, err := read(); n != 1 || err != nil {
+		t.Errorf("%d records with error %v, want 1", n, err)
+	}
+}
+
+func TestHub_BatchThatCannotBeRead(t *testing.T) {
+	hub := Hub{Log: Log{Bus: new(topic.Local), Viewer: new(plainViewer), Log: slog.New(slog.DiscardHandler)}}
+	log := eventlog.Log{Bus: hub.Log.Bus}
+	custom := []graph.Event{{Mode: graph.Custom, Payload: json.RawMessage(`{"a":1}`)}}
+	add := func() {
+		t.Helper()
+		err := log.Bus.Publish(t.Context(), eventlog.Topic("t"), []byte("noise"))
+		if err = errors.Join(err, log.Publish(t.Context(), "t", eventlog.Batch{Run: "run", Attempt: 1, Events: custom})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add()
+	r := hub.Open("t", 0)
+	defer r.Close()
+	for n := range 2 { // from the log, and then from the feed
+		records := 0
+		for records == 0 {
+			more := r.More()
+			if err := r.Read(t.Context(), func(wire.Event) error { records++; return nil }); err != nil {
+				t.Fatal(err)
+			}
+			if records == 0 {
+				<-more
+			}
+		}
+		if missed := r.Missed(); records != 1 || missed != uint64(n+1) {
+			t.Errorf("look %d: %d records and %d batches missed, want 1 and %d", n+1, records, missed, n+1)
+		}
+		add()
 	}
 }

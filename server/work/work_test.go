@@ -62,8 +62,8 @@ func (h *host) View(ctx context.Context, start wire.RunStart, namespace string) 
 }
 
 // Start implements work.Viewer.
-func (h *host) Start(_ context.Context, thread, run string) (wire.RunStart, bool) {
-	return wire.RunStart{Attempt: 1, Thread: thread, Graph: "steps"}, run != "stranger"
+func (h *host) Start(_ context.Context, thread, run string) (wire.RunStart, bool, error) {
+	return wire.RunStart{Attempt: 1, Thread: thread, Graph: "steps"}, run != "stranger", nil
 }
 
 func (h *host) Ended(_ context.Context, r queue.Run, o work.Outcome) error {
