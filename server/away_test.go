@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/memory"
@@ -304,4 +306,38 @@ func TestUpdateAssistant_WhoseReplyIsLost(t *testing.T) {
 	if got := s.call("PATCH /assistants/g", `{}`).Get("version").Int(); got != 3 {
 		t.Errorf("the next version is %d, want 3", got)
 	}
+}
+
+func TestCommand_WhileTheStoreIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		docs, looks := new(eventful), 0
+		s := newSingle(t, asksTwice, withEvents(docs))
+		thread := s.thread()
+		s.start(thread, `"input":{}`)
+		s.work(thread)
+		id := s.call("GET /threads/"+thread+"/state", ``).Get("interrupts.0.id").String()
+		respond := func() gjson.Result {
+			return s.call("POST /threads/"+thread+"/commands", `{"id":1,"method":"input.respond","params":{"interrupt_id":"`+id+`","response":"yes"}}`)
+		}
+		docs.get = func(p document.Place, _ string) error {
+			if looks++; p.Collection == "weft.threads" && looks > 2 { // the others are before the command
+				return checkpoint.ErrUnavailable
+			}
+			return nil
+		}
+		if got := respond(); got.Get("error").String() != "unknown_error" {
+			t.Errorf("the answer is %s, want that the command failed, and is not wrong", got)
+		}
+		docs.get = nil
+
+		// The run that comes first is rolled back while the command waits for it.
+		blocks := s.start(thread, `"input":{}`)
+		go func() {
+			time.Sleep(time.Second)
+			s.call("POST /threads/"+thread+"/runs/"+blocks+"/cancel?action=rollback", "")
+		}()
+		if got := respond(); got.Get("type").String() != "success" {
+			t.Errorf("the answer is %s, want success", got)
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/server/wire"
 )
 
@@ -216,7 +217,11 @@ func (c *call) questions(threadID string, wait time.Duration) (open []graph.Inte
 	unfinished, err := c.server.queue.Unfinished(c.Context(), threadID)
 	ended := true
 	for i := 0; i < len(unfinished) && ended && err == nil; i++ {
-		if _, err = c.server.queue.Wait(ctx, threadID, unfinished[i]); ctx.Err() != nil && c.Context().Err() == nil {
+		_, err = c.server.queue.Wait(ctx, threadID, unfinished[i])
+		switch {
+		case errors.Is(err, queue.ErrNotFound): // it was rolled back
+			err = nil
+		case ctx.Err() != nil && c.Context().Err() == nil:
 			ended, err = false, nil
 		}
 	}
@@ -285,7 +290,10 @@ func respond(c *call, t thread, raw json.RawMessage) (any, error) {
 	if !absent(p.Goto) {
 		command["goto"] = p.Goto
 	}
-	q := c.again(t.ThreadID)
+	q, err := c.again(t.ThreadID)
+	if err != nil {
+		return nil, err
+	}
 	if q.Command, err = encode(command); err != nil {
 		return nil, err
 	}
@@ -296,12 +304,13 @@ func respond(c *call, t thread, raw json.RawMessage) (any, error) {
 }
 
 // again returns the request of a run like the last one of a thread.
-func (c *call) again(threadID string) (q runRequest) {
+func (c *call) again(threadID string) (q runRequest, err error) {
 	t, _, err := c.server.threads.get(c.Context(), threadID)
-	if err == nil {
-		_ = json.Unmarshal(t.record.Metadata[wire.MetadataAssistant], &q.AssistantID) // without one the run is refused
-		config := t.record.Config
-		q.Config, q.Resumable = &config, true
+	if err != nil {
+		return q, err
 	}
-	return q
+	_ = json.Unmarshal(t.record.Metadata[wire.MetadataAssistant], &q.AssistantID) // without one the run is refused
+	config := t.record.Config
+	q.Config, q.Resumable = &config, true
+	return q, nil
 }

@@ -31,7 +31,10 @@ func inject(c *call, t thread, raw json.RawMessage) (any, error) {
 	if absent(p.Message) || len(shown.graph.messages) == 0 {
 		return nil, badCommand("message must be set, and the thread's graph must have messages")
 	}
-	q := c.again(t.ThreadID)
+	q, err := c.again(t.ThreadID)
+	if err != nil {
+		return nil, err
+	}
 	if q.Input, err = encode(map[string][]json.RawMessage{shown.graph.messages[0]: {p.Message}}); err != nil {
 		return nil, err
 	}
@@ -137,7 +140,10 @@ func forkState(c *call, t thread, raw json.RawMessage) (any, error) {
 	if p.Checkpoint == "" {
 		return nil, badCommand("checkpoint_id must be set")
 	}
-	q := c.again(t.ThreadID)
+	q, err := c.again(t.ThreadID)
+	if err != nil {
+		return nil, err
+	}
 	if q.CheckpointID, q.Input = p.Checkpoint, p.Input; q.Config != nil {
 		merged := mergeConfig(*q.Config, p.Config)
 		delete(merged.Configurable, "checkpoint_id")

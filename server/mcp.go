@@ -213,7 +213,10 @@ func (c *call) answerOpen(threadID string, answers wire.Object) (made created, e
 			return made, wire.Errorf(wire.CodeNothingAsked, "Thread %s has no open question %.100q", threadID, id)
 		}
 	}
-	q := c.again(threadID)
+	q, err := c.again(threadID)
+	if err != nil {
+		return made, err
+	}
 	if q.Command, err = encode(map[string]any{"resume": answers}); err != nil {
 		return made, err
 	}
