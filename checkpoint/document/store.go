@@ -18,7 +18,9 @@ type Store interface {
 	// Delete removes a document. A missing document is no error.
 	Delete(ctx context.Context, p Place, id string) error
 	// Batch makes changes in a partition atomically. It returns a document for each change, the
-	// zero Doc for a deletion. An id must not appear twice.
+	// zero Doc for a deletion. An id must not appear twice. If the reply of the storage was lost,
+	// another writer may have replaced a document before the batch was found to be made: then that
+	// document comes as it now is, with Version 0.
 	Batch(ctx context.Context, p Place, changes []Change) ([]Doc, error)
 	// Query returns the documents that q selects, in its order.
 	Query(ctx context.Context, q Query) ([]Doc, error)

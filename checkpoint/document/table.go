@@ -11,7 +11,7 @@ import (
 // [Over] makes a Store of it, which checks, compares and sorts. A table need not know JSON.
 type Table interface {
 	// Write makes changes to a partition atomically. It returns a document for each change, the
-	// zero Doc for a deletion, or a *ConflictError. See [Write.Plan].
+	// zero Doc for a deletion, or a *ConflictError. See [Write.Plan], also for a repeated write.
 	Write(ctx context.Context, w Write) ([]Doc, error)
 	// Read returns a document, or false.
 	Read(ctx context.Context, p Place, id string) (Doc, bool, error)
@@ -75,7 +75,9 @@ type Stored struct {
 
 // Plan returns the documents after a write. current has the stored document of each change; a
 // missing one is the zero Stored. The caller sets the versions of the new documents, and the Seq of
-// those without one. It writes them unless done is true: then this write was made before.
+// those without one. It writes them unless done is true: then this write was made before, and the
+// documents are those that are there now. A document of another write has Version 0 then, so that
+// no caller takes its version for that of its own document.
 func (w Write) Plan(current []Stored) (docs []Doc, done bool, err error) {
 	docs = make([]Doc, len(w.Changes))
 	for _, c := range current {
@@ -87,6 +89,9 @@ func (w Write) Plan(current []Stored) (docs []Doc, done bool, err error) {
 		case done:
 			if c.Value != nil {
 				docs[i] = old
+			}
+			if current[i].Write != w.Name {
+				docs[i].Version = 0
 			}
 		case c.If != nil && *c.If != old.Version:
 			return nil, false, &ConflictError{Place: w.Place, ID: c.ID, Want: *c.If, Version: old.Version}

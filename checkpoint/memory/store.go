@@ -19,7 +19,9 @@ type Store interface {
 	// Delete removes an item. A missing item is no error.
 	Delete(ctx context.Context, namespace []string, key string) error
 	// Batch makes all changes of ops atomically. It returns the new item for each, or the zero
-	// Item for a deletion. A key must not appear twice.
+	// Item for a deletion. A key must not appear twice. If the reply of the storage was lost,
+	// another writer may have replaced an item before the batch was found to be made: then that
+	// item comes as it now is, with Version 0.
 	Batch(ctx context.Context, namespace []string, ops []Op) ([]Item, error)
 	// Search returns the next page of the items that q selects.
 	Search(ctx context.Context, q Query) (Page, error)

@@ -96,7 +96,8 @@ func (i Item) Alive(now time.Time) bool { return i.Expires.IsZero() || i.Expires
 
 // Plan returns the rows after a write. current has the stored row of each change; a missing one is
 // the zero Stored. The caller sets the versions of the new rows. It writes them unless done is
-// true: then this write was made before.
+// true: then this write was made before, and the rows are those that are there now. A row of
+// another write has Version 0 then, so that no caller takes its version for that of its own item.
 func (w Write) Plan(now time.Time, current []Stored) (rows []Item, done bool, err error) {
 	now = now.UTC().Truncate(time.Microsecond)
 	rows = make([]Item, len(w.Changes))
@@ -114,6 +115,9 @@ func (w Write) Plan(now time.Time, current []Stored) (rows []Item, done bool, er
 		case done:
 			if c.Value != nil || c.Touch {
 				rows[i] = old
+			}
+			if c.Value != nil && current[i].ID != w.ID {
+				rows[i].Version = 0
 			}
 		case c.If != nil && *c.If != old.Version:
 			return nil, false, &ConflictError{Namespace: w.Namespace, Key: c.Key, Want: *c.If, Version: old.Version}

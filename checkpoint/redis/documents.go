@@ -87,6 +87,9 @@ func writtenDocuments(reply any, w document.Write) ([]document.Doc, error) {
 		if docs[i], err = readDocument(w.Place, c.ID, text); err != nil {
 			return nil, err
 		}
+		if head, _, _ := strings.Cut(text, "\n"); !strings.HasSuffix(head, " "+w.Name) {
+			docs[i].Version = 0 // see document.Write.Plan
+		}
 	}
 	return docs, nil
 }

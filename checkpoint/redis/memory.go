@@ -149,6 +149,9 @@ func readWritten(reply any, w memory.Write) ([]memory.Item, error) {
 		if items[i], err = readMemory(w.Namespace, c.Key, text); err != nil {
 			return nil, err
 		}
+		if head, _, _ := strings.Cut(text, "\n"); c.Value != nil && !strings.HasSuffix(head, " "+w.ID) {
+			items[i].Version = 0 // see memory.Write.Plan
+		}
 	}
 	return items, nil
 }
