@@ -183,3 +183,26 @@ func TestNew_RefusesIncompleteConfigs(t *testing.T) {
 		}
 	}
 }
+
+// A browser sends a body without a type to any server, and only hides the answer from the page.
+func TestCORS_RefusesWritesOfOtherPages(t *testing.T) {
+	const app, evil = "Origin: https://app.example.com", "Origin: https://evil.example.com"
+	closed, open := newClient(t, newServer(t, &checkpoint.Memory{})), newClient(t, newServer(t, &checkpoint.Memory{}, func(c *server.Config) {
+		c.CORS = server.CORS{Origins: []string{"https://app.example.com"}}
+	}))
+	for _, s := range []struct {
+		*client
+		step
+	}{
+		{closed, step{request: "POST /threads", header: evil, status: 403, want: "code=forbidden"}},
+		{closed, step{request: "POST /threads", header: "Sec-Fetch-Site: cross-site", status: 403}},
+		{closed, step{request: "POST /threads", header: "Sec-Fetch-Site: same-origin\n" + app, status: 200}},
+		{closed, step{request: "POST /threads", header: "Origin: http://example.com", status: 200}}, // the host of the request
+		{closed, step{request: "POST /threads", status: 200}},
+		{closed, step{request: "GET /info", header: evil, status: 200}},
+		{open, step{request: "POST /threads", header: evil, status: 403}},
+		{open, step{request: "POST /threads", header: app + "\nSec-Fetch-Site: cross-site", status: 200}},
+	} {
+		s.do(s.step)
+	}
+}

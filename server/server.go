@@ -14,6 +14,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/server/queue"
+	"github.com/weftrun/weft/server/wire"
 	"github.com/weftrun/weft/server/work"
 	"github.com/weftrun/weft/wake"
 )
@@ -177,6 +178,13 @@ func (s *Server) log() *slog.Logger {
 	return slog.Default()
 }
 
+// isForeign reports whether a page of another origin, which CORS does not allow, makes a request
+// that may change something. A browser sends some of them without asking first, also to a server on
+// its machine that needs no credentials.
+func (s *Server) isForeign(r *http.Request) bool {
+	return !s.config.CORS.allows(r.Header.Get("Origin")) && new(http.CrossOriginProtection).Check(r) != nil
+}
+
 // handlers returns the handler of all requests: the middleware, then the routes of the application,
 // then those of the server.
 func (s *Server) handlers() http.Handler {
@@ -211,6 +219,11 @@ func (s *Server) handlers() http.Handler {
 				s.config.Routes.ServeHTTP(w, r)
 				return
 			}
+		}
+		if s.isForeign(r) {
+			c := &call{Request: r, w: w, server: s, dialect: s.dialect(r)}
+			c.refuse(wire.Errorf(wire.CodeForbidden, "the origin of the page is not allowed"))
+			return
 		}
 		if h, pattern := mux.Handler(r); pattern == "" {
 			s.unrouted(w, r, h)
