@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/eventlog"
@@ -217,6 +218,45 @@ func TestWriter_CountsWhatItDrops(t *testing.T) {
 		}
 		if events != 16385 || lost != 3616 {
 			t.Errorf("%d events arrived and %d are lost, want 16385 and 3616", events, lost)
+		}
+	})
+}
+
+// away is a bus whose first calls fail. The last of them has done its work.
+type away struct {
+	topic.Local
+	calls int
+}
+
+func (a *away) Publish(ctx context.Context, name string, data []byte) error {
+	switch a.calls++; {
+	case a.calls < 4:
+		return checkpoint.ErrUnavailable
+	case a.calls == 4:
+		return errors.Join(checkpoint.ErrUnknownOutcome, a.Local.Publish(ctx, name, data))
+	}
+	return a.Local.Publish(ctx, name, data)
+}
+
+func TestWriter_OutlastsABusThatIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := eventlog.Log{Bus: new(away)}
+		w := log.Writer("t1", "run-1", 1)
+		for n := range 3 {
+			w.Write(graph.Event{Mode: graph.Custom, Payload: n})
+			time.Sleep(10 * time.Millisecond)
+		}
+		if err := w.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		var got []string
+		for _, b := range read(t, log, 0) {
+			for _, ev := range b.Events {
+				got = append(got, fmt.Sprintf("%s", ev.Payload))
+			}
+		}
+		if fmt.Sprint(got) != "[0 1 2]" {
+			t.Errorf("the events %v arrived, want each once", got)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 )
 
@@ -16,6 +17,8 @@ const (
 	pauseTime = 20 * time.Millisecond
 	// publishTime bounds one call of the bus.
 	publishTime = 5 * time.Second
+	// firstWait and mostWait are the times between two tries to publish a batch.
+	firstWait, mostWait = 50 * time.Millisecond, time.Second
 	// mostItems and mostBytes are how much waits for the bus.
 	mostItems = 16384
 	mostBytes = 16 << 20
@@ -27,8 +30,9 @@ const (
 )
 
 // Writer publishes the events of a run in batches. The first is published at once; then they wait
-// for others for 20 ms, and while the bus takes a batch. A Writer never makes the run wait: of what
-// waits it drops the oldest beyond 16,384 events or 16 MiB, and counts them in Batch.Lost.
+// for others for 20 ms, and while the bus takes a batch. While the bus is away the Writer tries
+// again. It never makes the run wait: of what waits it drops the oldest beyond 16,384 events or
+// 16 MiB, and counts them in Batch.Lost.
 type Writer struct {
 	log    Log
 	thread string
@@ -180,11 +184,7 @@ func (w *Writer) publish(ctx context.Context) {
 		for {
 			b, some, left := w.next()
 			if some {
-				ctx, cancel := context.WithTimeout(ctx, publishTime)
-				if err := w.log.publish(ctx, w.thread, b); err != nil {
-					w.failed(err)
-				}
-				cancel()
+				w.send(ctx, b)
 			}
 			if ctx.Err() != nil {
 				return
@@ -201,6 +201,32 @@ func (w *Writer) publish(ctx context.Context) {
 		case <-pause.C:
 		case <-w.full:
 		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// send publishes a batch. While the bus is away it tries again, until ctx ends: the batch has a
+// name, so readers get it once, and what waits meanwhile has limits.
+func (w *Writer) send(ctx context.Context, b stored) {
+	for wait := firstWait; ; wait = min(2*wait, mostWait) {
+		call, cancel := context.WithTimeout(ctx, publishTime)
+		err := w.log.publish(call, w.thread, b)
+		timedOut := call.Err() != nil
+		cancel()
+		if err == nil {
+			return
+		}
+		if !checkpoint.IsTemporary(err) && !timedOut || ctx.Err() != nil {
+			w.failed(err)
+			return
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			w.failed(err)
 			return
 		}
 	}

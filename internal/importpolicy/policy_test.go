@@ -94,7 +94,7 @@ var policies = []policy{
 	{name: "internal/storetest", imports: []string{"internal/racescale", "state", "state/record", "state/message", "checkpoint", "checkpoint/blob", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "capabilities/budget"}}, // for tests alone
 	{name: "internal/servertest", imports: []string{"internal/storetest"}},                                                                                                                                                                           // for tests alone
 	{name: "wake", imports: []string{"checkpoint", "checkpoint/document", "graph"}, modules: []string{"github.com/robfig/cron/v3"}},
-	{name: "graph/eventlog", imports: []string{"checkpoint/topic", "graph"}},
+	{name: "graph/eventlog", imports: []string{"checkpoint", "checkpoint/topic", "graph"}},
 	{name: "internal/golden", imports: []string{ // for tests alone
 		"state", "state/message", "checkpoint", "conversation", "checkpoint/document", "checkpoint/memory", "conversation/session",
 		"conversation/tasks", "conversation/thread", "graph",
