@@ -233,11 +233,18 @@ func (in *Interrupt) AskedOf(at time.Time) string {
 	return to
 }
 
+// IsQuestion reports whether the interrupt waits for an answer. Any other is a static interrupt,
+// which a Resume without an answer passes.
+func (in *Interrupt) IsQuestion() bool { return in.Kind == kindQuestion }
+
+// kindQuestion is the Kind of a question.
+const kindQuestion = "question"
+
 // isOpen reports whether a question has no answer yet. One whose answer could not be
 // read is open again.
 func (in *Interrupt) isOpen(given answers) bool {
 	a, ok := given[in.ID]
-	return in.Kind == "question" && (!ok || a.refusal == "" && bytes.Equal(a.data, in.Refused))
+	return in.IsQuestion() && (!ok || a.refusal == "" && bytes.Equal(a.data, in.Refused))
 }
 
 // Question is what a node asks a person.

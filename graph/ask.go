@@ -91,7 +91,7 @@ func ask[T any](ctx context.Context, q Question, on *terms[T]) (v T, given answe
 	if err != nil {
 		return v, given, fmt.Errorf("graph: the answer to %q cannot be of type %T: %w", q.Prompt, v, err)
 	}
-	in := Interrupt{ID: id, Namespace: t.run.ns(), Node: t.node.name, Kind: "question",
+	in := Interrupt{ID: id, Namespace: t.run.ns(), Node: t.node.name, Kind: kindQuestion,
 		Prompt: q.Prompt, Detail: q.Detail, Schema: schema, Refused: given.data, Secret: q.Secret,
 		To: q.To, Remind: q.Remind, Escalate: q.Escalate, Timer: !q.until.IsZero()}
 	if on != nil {

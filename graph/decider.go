@@ -156,7 +156,7 @@ func (m decider) discards(rec *checkpoint.Record, before, after []checkpoint.Ent
 		return nil, err
 	}
 	for _, in := range open {
-		if in.Kind != "question" || slices.ContainsFunc(left, func(l Interrupt) bool { return l.ID == in.ID }) {
+		if !in.IsQuestion() || slices.ContainsFunc(left, func(l Interrupt) bool { return l.ID == in.ID }) {
 			continue
 		}
 		d := m.on(in, DecisionDiscard)

@@ -123,6 +123,6 @@ func (d *drivenRun) isEnd(last unfinished) bool {
 	if d == nil || last.Run != d.session.id || last.RunTry < d.try || last.Again {
 		return false
 	}
-	answered := func(in Interrupt) bool { return in.Kind == "question" && !in.isOpen(d.questions.given) }
+	answered := func(in Interrupt) bool { return in.IsQuestion() && !in.isOpen(d.questions.given) }
 	return !slices.ContainsFunc(last.Open, answered)
 }

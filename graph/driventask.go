@@ -167,7 +167,7 @@ const (
 func (c taskCall) result(t *task) TaskResult {
 	res := TaskResult{Task: t.id(), End: t.kind()}
 	for _, in := range t.waiting() {
-		if in.Kind == "question" && len(res.Questions) < mostQuestions {
+		if in.IsQuestion() && len(res.Questions) < mostQuestions {
 			res.Questions = append(res.Questions, in.ID)
 		}
 	}

@@ -60,7 +60,7 @@ func (s *subgraphs) noteOpen(open []Interrupt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, in := range open {
-		if in.Kind == "question" {
+		if in.IsQuestion() {
 			s.open = append(s.open, in)
 		}
 	}
