@@ -49,7 +49,7 @@
 //   - Slices of text count characters, as len does, not bytes. string(x) and join write values as
 //     ${{ }} does.
 //   - Integer + - * and int(x) return an error if the result does not fit in 64 bits, instead of
-//     another number.
+//     another number. Division by zero is an error too.
 //   - fromJSON decodes integers as integers. Values have no methods. There are no bytes b"…".
 //   - and, or, not and the closures of filter and the like want true or false at run time too, and
 //     functions what their parameters say. The middle operand of a < b < c is evaluated once.

@@ -47,7 +47,7 @@ func toInt(_ *meter, args []any) (any, error) {
 func toFloat(_ *meter, args []any) (any, error) {
 	if s, ok := args[0].(string); ok {
 		f, err := strconv.ParseFloat(s, 64)
-		if err != nil {
+		if err != nil || finite(f) != nil {
 			return nil, fmt.Errorf("float cannot read %s", excerpt(s))
 		}
 		return f, nil

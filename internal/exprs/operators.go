@@ -58,6 +58,9 @@ func multiply(_ *meter, a, b any) (any, error) {
 
 func divide(_ *meter, a, b any) (any, error) {
 	x, y, err := numbers(a, b)
+	if err == nil && y == 0 {
+		err = errors.New("divide by zero")
+	}
 	return x / y, err
 }
 
