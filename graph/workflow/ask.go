@@ -126,8 +126,41 @@ func (c *checker) expires(w *askWork, n *yaml.Node, env exprs.Env) {
 	w.within = c.duration(after, "expires.after")
 	if then := o.get("then"); then != nil {
 		w.then = c.template(then, env, "expires.then")
+		known := len(c.found)
 		w.then.fits(w.typ, "expires.then")
+		if len(c.found) > known || !w.then.constant() {
+			return
+		}
+		v, err := w.then.eval(nil)
+		if err == nil {
+			_, err = w.unanswered(v)
+		}
+		if err != nil {
+			c.fail(then, "WF410", "expires.then: %v", err)
+		}
 	}
+}
+
+// unanswered returns v as the answer when none arrives in time. Like each answer it must fit the
+// schema.
+func (w *askWork) unanswered(v any) (any, error) {
+	v, err := w.typ.Convert(v)
+	if err != nil {
+		return nil, err
+	}
+	data, err := record.Type{}.Encode(v)
+	if err == nil {
+		err = fits(w.schema, data)
+	}
+	return v, err
+}
+
+// fits returns why a schema refuses a value, or nil.
+func fits(schema, value json.RawMessage) error {
+	if err := (&graph.Interrupt{Schema: schema}).Accepts(value); err != nil {
+		return errors.New(innermost(err))
+	}
+	return nil
 }
 
 func (w *askWork) do(ctx context.Context, vars map[string]any, _ *record.Record) (any, error) {
@@ -166,7 +199,7 @@ func (w *askWork) answer(ctx context.Context, q graph.Question, vars map[string]
 			if err != nil {
 				return nil, err
 			}
-			if v, err = w.typ.Convert(v); err != nil {
+			if v, err = w.unanswered(v); err != nil {
 				return nil, w.then.runError(err)
 			}
 			return v, nil

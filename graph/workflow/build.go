@@ -50,15 +50,15 @@ func (w *Workflow) compile(cfg graph.Config, m making) (*graph.Graph[record.Reco
 	if err != nil {
 		return nil, err
 	}
-	if cfg, err = w.described(w.limited(cfg)); err != nil {
+	if cfg, err = w.described(b.pausing(w.limited(cfg))); err != nil {
 		return nil, err
 	}
-	g, err := b.Compile(cfg)
+	g, err := b.Builder.Compile(cfg)
 	m.graphs[w] = g
 	return g, err
 }
 
-func (w *Workflow) build(cfg graph.Config, m making) (*graph.Builder[record.Record], error) {
+func (w *Workflow) build(cfg graph.Config, m making) (*builder, error) {
 	b := &builder{w, graph.NewRecord(w.plan.name, w.shape), cfg, m, map[*next][]graph.Command{}}
 	for _, n := range w.plan.nodes {
 		if n.next != nil {
@@ -79,7 +79,31 @@ func (w *Workflow) build(cfg graph.Config, m making) (*graph.Builder[record.Reco
 	for _, n := range w.plan.nodes {
 		b.join(n)
 	}
-	return b.Builder, nil
+	return b, nil
+}
+
+// pausing returns cfg with the nodes of the graph before and after which the file pauses a run.
+func (b *builder) pausing(cfg graph.Config) graph.Config {
+	before, after := slices.Clip(cfg.InterruptBefore), slices.Clip(cfg.InterruptAfter)
+	for _, n := range b.plan.nodes {
+		if pauses(b.plan.before, n) {
+			before = append(before, n.name)
+		}
+		switch {
+		case !pauses(b.plan.after, n):
+		case b.mocked(n).splits():
+			after = append(after, n.name+exit)
+		default:
+			after = append(after, n.name)
+		}
+	}
+	cfg.InterruptBefore, cfg.InterruptAfter = before, after
+	return cfg
+}
+
+// pauses reports whether n is one of the nodes at which a run pauses.
+func pauses(at []ref, n *node) bool {
+	return slices.ContainsFunc(at, func(r ref) bool { return r.name == "*" || r.name == n.name })
 }
 
 func (b *builder) at(r ref) *graph.Builder[record.Record] { return b.At(b.src.at(r.at)) }

@@ -70,15 +70,10 @@ func (c *checker) checkTypes() {
 	c.env, c.config = c.plan.envType(), c.plan.configType()
 }
 
-// checkVariables reports names that are declared twice, or that are reserved.
+// checkVariables reports a name that is reserved.
 func (c *checker) checkVariables() {
-	for _, f := range c.plan.fields {
-		switch {
-		case f.Name == timeField && usesTime.Match(c.text):
-			c.fail(f.at, "WF416", "the field name %s is reserved for run.time", timeField)
-		case f.Name == configField && len(c.plan.config) > 0:
-			c.fail(f.at, "WF416", "the field name %s is reserved for config", configField)
-		}
+	if f := c.plan.field(configField); f != nil && len(c.plan.config) > 0 {
+		c.fail(f.at, "WF416", "the field name %s is reserved for config", configField)
 	}
 }
 
@@ -98,11 +93,9 @@ func (c *checker) checkShape() {
 	for _, f := range c.plan.fields {
 		records = append(records, f.record())
 	}
-	c.timed = usesTime.Match(c.text)
-	for _, n := range c.plan.nodes {
-		if sub, ok := n.work.(*subWork); ok && sub.child != nil {
-			c.timed = c.timed || sub.child.timed
-		}
+	c.timed = usesTime.Match(c.text) || slices.ContainsFunc(c.plan.nodes, (*node).readsTime)
+	if f := c.plan.field(timeField); c.timed && f != nil {
+		c.fail(f.at, "WF416", "the field name %s is reserved for run.time", timeField)
 	}
 	if whole, err := record.ParseType("int", nil); c.timed && err == nil {
 		records = append(records, record.Field{Name: timeField, Type: whole, Turn: true, Unhashed: true})

@@ -2,7 +2,6 @@ package workflow
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -145,12 +144,28 @@ func (w *Workflow) InputWith(values, config map[string]json.RawMessage) (record.
 	return w.fill(anyValues(values), anyValues(config), w.opts.now().Unix())
 }
 
-// configureInput is graph.Config.Configure: it writes the settings of a run into an input as JSON,
-// and the time at which its turn begins. Settings that the input has already stay.
+// configureInput is graph.Config.Configure: it checks the fields of an input as JSON as Input does,
+// and writes the settings of a run into it, and the time at which its turn begins. Settings that
+// the input has already stay.
 func (w *Workflow) configureInput(input json.RawMessage, context, configurable map[string]json.RawMessage) (json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
-	if err := json.Unmarshal(input, &fields); err != nil || fields == nil || !w.timed && len(w.plan.config) == 0 {
+	if err := json.Unmarshal(input, &fields); err != nil || fields == nil {
 		return input, nil // decoding it reports what is wrong
+	}
+	s := *w.src
+	s.problems = new(problems)
+	given := anyValues(fields)
+	if w.timed {
+		delete(given, timeField)
+	}
+	if len(w.plan.config) > 0 {
+		delete(given, configField)
+	}
+	if w.checkGiven(&s, given); len(s.found) > 0 {
+		return nil, &InputError{s.sorted()}
+	}
+	if !w.timed && len(w.plan.config) == 0 {
+		return input, nil
 	}
 	if w.timed && fields[timeField] == nil {
 		fields[timeField] = strconv.AppendInt(nil, w.opts.now().Unix(), 10)
@@ -169,12 +184,9 @@ func (w *Workflow) configureInput(input json.RawMessage, context, configurable m
 			}
 			maps.Copy(given, anyValues(context))
 		}
-		s := *w.src
-		s.problems = new(problems)
 		values := w.configured(&s, given)
-		var invalid *Error
-		if errors.As(s.err(), &invalid) {
-			return nil, &SettingsError{invalid.Problems}
+		if len(s.found) > 0 {
+			return nil, &InputError{s.sorted()}
 		}
 		data, err := record.Type{}.Encode(values)
 		if err != nil {
@@ -185,11 +197,11 @@ func (w *Workflow) configureInput(input json.RawMessage, context, configurable m
 	return json.Marshal(fields)
 }
 
-// SettingsError is returned when a run is given settings that its file does not take. Its text has
-// no paths of files, since clients of a server read it.
-type SettingsError struct{ Problems []Problem }
+// InputError is returned when a run is given an input, or settings, that its file does not take.
+// Its text has no paths of files, since clients of a server read it.
+type InputError struct{ Problems []Problem }
 
-func (e *SettingsError) Error() string {
+func (e *InputError) Error() string {
 	var all []string
 	for _, p := range e.Problems {
 		all = append(all, p.Msg)

@@ -210,7 +210,7 @@ func TestConfigure_StoresSettingsWithTheInput(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := configure([]byte(`{"text":"x"}`), given, nil)
-		var wrong *workflow.SettingsError
+		var wrong *workflow.InputError
 		if !errors.As(err, &wrong) || err.Error() != c.want {
 			t.Errorf("%s: got %v, want %s", c.context, err, c.want)
 		}
@@ -218,6 +218,39 @@ func TestConfigure_StoresSettingsWithTheInput(t *testing.T) {
 	for _, in := range []string{`[]`, `{`, `null`} {
 		if out, err := configure([]byte(in), nil, nil); err != nil || string(out) != in {
 			t.Errorf("%s becomes %s, %v", in, out, err)
+		}
+	}
+}
+
+// What a client of a server gives is checked as what weft run is given.
+func TestConfigure_ChecksTheFieldsOfTheInput(t *testing.T) {
+	w, err := workflow.Parse("in.yaml", []byte(`version: 1
+state: {topic: {type: string, required: true}, free: int, approved: bool}
+input: [topic, free]
+nodes: {a: {set: {}, next: END}}
+`), options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := w.Compile(graph.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	configure := g.Untyped().(configures).Configure
+	for in, want := range map[string]string{
+		`{"topic":"x"}`:                  "",
+		`{"topic":"x","free":null}`:      "",
+		`{}`:                             "input topic is missing; want string",
+		`{"topic":null}`:                 "input topic is null; want string",
+		`{"topic":"x","approved":true}`:  `there is no input "approved"`,
+		`{"topic":"x","run_time":1}`:     `there is no input "run_time"`,
+		`{"topics":"x","run_config":{}}`: `input topic is missing; want string; there is no input "run_config"; there is no input "topics"; did you mean "topic"?`,
+	} {
+		out, err := configure([]byte(in), nil, nil)
+		var wrong *workflow.InputError
+		switch {
+		case want == "" && (err != nil || string(out) != in), want != "" && (!errors.As(err, &wrong) || err.Error() != want):
+			t.Errorf("%s: got %s, %v; want %q", in, out, err, want)
 		}
 	}
 }

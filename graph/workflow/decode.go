@@ -158,6 +158,11 @@ const maxCount = 1 << 30
 
 // count returns a whole number from 1 to maxCount.
 func (s *source) count(n *yaml.Node, what string) int {
+	n = deref(n)
+	if _, err := strconv.ParseInt(n.Value, 10, 64); err != nil && decimal.MatchString(n.Value) && n.ShortTag() != "!!str" {
+		s.fail(n, "WF106", "%s must be a whole number from 1 to %d, not %s", what, maxCount, shorten(n.Value))
+		return 0
+	}
 	v, ok := s.scalar(n)
 	i, is := v.(int64)
 	switch {

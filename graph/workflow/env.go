@@ -3,6 +3,7 @@ package workflow
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -90,7 +91,7 @@ func (v variable) read(lookup func(string) (string, bool)) (any, error) {
 	case "int":
 		value, err = strconv.ParseInt(text, 10, 64)
 	case "number":
-		value, err = strconv.ParseFloat(text, 64)
+		value, err = finite(strconv.ParseFloat(text, 64))
 	case "bool":
 		value, err = strconv.ParseBool(text)
 	}
@@ -98,6 +99,14 @@ func (v variable) read(lookup func(string) (string, bool)) (any, error) {
 		return nil, fmt.Errorf("the environment variable %s must be %s", v.from, v.typ)
 	}
 	return value, nil
+}
+
+// finite returns an error for a number that no state can store, such as NaN.
+func finite(f float64, err error) (float64, error) {
+	if err == nil && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		err = strconv.ErrRange
+	}
+	return f, err
 }
 
 // lookup returns where the file's variables come from.
@@ -175,8 +184,16 @@ func (w *Workflow) environment(ctx context.Context) (map[string]any, error) {
 // timeField is the hidden field of the state that holds when the turn began.
 const timeField = "run_time"
 
-// usesTime finds files that may read the time of the turn.
+// usesTime finds files that may read the time of the turn. Others read it as a member of run that
+// is not named so, such as run["time"]: see node.readsTime.
 var usesTime = regexp.MustCompile(`\brun\s*\.\s*(time|unix)\b`)
+
+// readsTime reports whether an expression of n, or the workflow that it runs, reads the time of the
+// turn.
+func (n *node) readsTime() bool {
+	members, reads := n.reads["run"]
+	return reads && (members == nil || slices.Contains(members, "time") || slices.Contains(members, "unix"))
+}
 
 // runType is what expressions see as run.
 var runType = exprs.Object(map[string]exprs.Type{

@@ -46,7 +46,7 @@ func (c *checker) formField(m member) (record.Member, Values) {
 	} else {
 		c.fail(m.key, "WF404", "%s has no type", what)
 	}
-	schema := schemaOf(f.Type)
+	schema, known := schemaOf(f.Type), len(c.found)
 	for _, k := range o {
 		switch key := k.key.Value; key {
 		case "title", "description":
@@ -66,7 +66,45 @@ func (c *checker) formField(m member) (record.Member, Values) {
 			}
 		}
 	}
+	if len(c.found) == known {
+		c.checkBounds(schema, o, what)
+	}
+	if def := o.get("default"); f.Default != nil && len(c.found) == known {
+		data, _ := json.Marshal(schema) // it is made of plain values
+		if err := fits(data, f.Default); err != nil {
+			c.fail(def, "WF410", "%s: default: %v", what, err)
+		}
+	}
 	return f, schema
+}
+
+// checkBounds reports a minimum above the maximum, which no answer can have.
+func (c *checker) checkBounds(schema Values, o object, what string) {
+	for _, keys := range [][4]string{
+		{"min", "max", "minimum", "maximum"},
+		{"min_length", "max_length", "minLength", "maxLength"},
+		{"min_length", "max_length", "minItems", "maxItems"},
+	} {
+		least, greatest := o.get(keys[0]), o.get(keys[1])
+		low, _ := schema.Get(keys[2])
+		high, ok := schema.Get(keys[3])
+		if least != nil && greatest != nil && ok && above(low, high) {
+			c.fail(least, "WF415", "%s: %s is greater than %s, so no answer fits", what, keys[0], keys[1])
+		}
+	}
+}
+
+// above reports whether a bound is greater than another one of the same type.
+func above(a, b any) bool {
+	switch a := a.(type) {
+	case int:
+		return a > b.(int)
+	case int64:
+		return a > b.(int64)
+	case float64:
+		return a > b.(float64)
+	}
+	return false
 }
 
 // formValue returns a constant that must be of a type.

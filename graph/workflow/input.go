@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -28,20 +29,41 @@ func (w *Workflow) fill(values, config map[string]any, unix int64) (record.Recor
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		f := w.inputField(name)
 		if f == nil {
-			at := w.plan.inputAt()
-			s.failAt(at.Line, at.Column, "WF801", w.inputHint(), "there is no input %q%s", name, didYouMean(name, w.inputNames()))
 			continue
 		}
 		if err := rec.Write(name, values[name]); err != nil {
 			s.fail(f.at, "WF802", "input %s", strings.TrimPrefix(err.Error(), "state: "))
 		}
 	}
-	for _, f := range w.plan.fields {
-		if _, ok := values[f.Name]; f.required && !ok {
-			s.fail(f.at, "WF803", "input %s is missing; want %s", f.Name, f.Type)
+	w.checkGiven(&s, values)
+	return rec, s.err()
+}
+
+// checkGiven reports fields that an input must not have, and those that it lacks.
+func (w *Workflow) checkGiven(s *source, values map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if w.inputField(name) == nil {
+			at := w.plan.inputAt()
+			s.failAt(at.Line, at.Column, "WF801", w.inputHint(), "there is no input %q%s", name, didYouMean(name, w.inputNames()))
 		}
 	}
-	return rec, s.err()
+	for _, f := range w.plan.fields {
+		switch v, ok := values[f.Name]; {
+		case f.required && !ok:
+			s.fail(f.at, "WF803", "input %s is missing; want %s", f.Name, f.Type)
+		case ok && f.misses(isNull(v)):
+			s.fail(f.at, "WF803", "input %s is null; want %s", f.Name, f.Type)
+		}
+	}
+}
+
+// misses reports whether the input lacks a field that is given. A null is no value of a required
+// field, unless its type has null.
+func (f *field) misses(null bool) bool { return f.required && null && f.Type.Base() != "any" }
+
+func isNull(v any) bool {
+	data, ok := v.(json.RawMessage)
+	return v == nil || ok && string(bytes.TrimSpace(data)) == "null"
 }
 
 // inputAt returns the place where the file declares its input.

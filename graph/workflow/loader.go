@@ -181,7 +181,7 @@ func (w *Workflow) checkGraph() {
 	}
 	b, err := w.build(graph.Config{}, making{})
 	if err == nil {
-		_, err = b.Compile(w.limited(cfg))
+		_, err = b.Builder.Compile(b.pausing(w.limited(cfg)))
 	}
 	var ce *graph.CompileError
 	if !errors.As(err, &ce) {
@@ -189,10 +189,11 @@ func (w *Workflow) checkGraph() {
 	}
 	seen := map[string]bool{}
 	for _, m := range ce.Mistakes {
-		if seen[m.Pos] {
+		key := m.Pos + " " + string(m.Kind)
+		if seen[key] {
 			continue // a node and its items have one place
 		}
-		seen[m.Pos] = true
+		seen[key] = true
 		line, col := lineCol(m.Pos)
 		w.src.failAt(line, col, graphCode(m.Kind), "", "%s", fileWords.Replace(m.What))
 	}

@@ -21,6 +21,8 @@ func (s *source) node(key, value *yaml.Node, kinds kindNames) *node {
 		s.fail(key, "WF111", "the node name %q must be letters, digits, _ and -, a letter first", n.name)
 	} else if strings.EqualFold(n.name, endName) {
 		s.fail(key, "WF112", "END is the end of a path; choose another name for the node")
+	} else if n.name == startName {
+		s.fail(key, "WF112", "START is where edges begin; choose another name for the node")
 	}
 	what := "node " + n.name
 	o, _ := s.record(value, what, slices.Concat(kinds.keys, nodeKeys)...)

@@ -311,7 +311,8 @@ func (c *checker) checkLimit(r ref) {
 	c.failAt(r.at.Line, r.at.Column, "WF311", hint, "unknown limit %q%s", r.name, didYouMean(r.name, known))
 }
 
-// version returns a hash of what n does, so that results of another text are not used.
+// version returns a hash of what n does, with the workflow that it runs, so that results of another
+// text are not used.
 func (n *node) version() string {
 	h := sha256.New()
 	var write func(n *yaml.Node)
@@ -323,5 +324,8 @@ func (n *node) version() string {
 		}
 	}
 	write(n.body)
+	if sub, ok := n.work.(*subWork); ok && sub.child != nil {
+		fmt.Fprint(h, sub.child.Hash)
+	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }

@@ -255,7 +255,7 @@ func (r *testRun) plainsOf(o object) map[string]any {
 // there is nothing to resume with, or an answer does not fit.
 func (r *testRun) answer(left *[]answer) (given graph.Answers, ok bool) {
 	for _, in := range r.last.Interrupts {
-		if in.Kind != "question" {
+		if !in.IsQuestion() {
 			ok = true // a static interrupt
 			continue
 		}

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -60,6 +61,9 @@ func (s *source) schedule(m member) *schedule {
 			one.config, _ = s.object(m.value, what+".config")
 		}
 	}
+	if until := one.when.Until; !until.IsZero() && one.when.At.After(until) {
+		s.fail(o.get("until"), "WF136", "%s: until is before at, so no run begins", what)
+	}
 	return one
 }
 
@@ -80,6 +84,9 @@ func (c *checker) checkSchedule(s *schedule) {
 	c.checkTestInput(&s.test)
 	if n := len(c.plan.name) + 1 + len(s.name); n > wake.MaxScheduleName {
 		c.fail(s.ref.at, "WF136", "the name of the workflow, a slash and that of the schedule must have at most %d bytes, not %d", wake.MaxScheduleName, n)
+	}
+	if strings.Contains(c.plan.name, "/") { // else the schedules of a would end those of a/b
+		c.fail(s.ref.at, "WF136", "the name of a workflow with schedules must not have a slash: %s", c.plan.name)
 	}
 	if s.cron == nil {
 		return

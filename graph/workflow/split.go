@@ -264,9 +264,9 @@ func (b *builder) addInner(n *node) error {
 }
 
 // split adds what follows body, the part of n that may be skipped, and returns where
-// to go when it is.
+// to go when it is. What waits for n to end, such as a join or a pause, waits for the exit.
 func (b *builder) split(n *node, body string) (ways []string) {
-	if !n.next.conditional() && !b.isArm(n) {
+	if !n.next.conditional() && !b.isArm(n) && !pauses(b.plan.after, n) {
 		b.lead(n, body)
 		if n.next == nil {
 			return []string{graph.End}

@@ -28,7 +28,7 @@ func (w *subWork) do(context.Context, map[string]any, *record.Record) (any, erro
 func (c *checker) sub(n *node, env exprs.Env) exprs.Type {
 	w := &subWork{pos: c.at(n.kind.at)}
 	n.work = w
-	c.reads.Add(exprs.Reads{"run": {"unix"}, "config": nil}) // the child has both from this file
+	c.reads.Add(exprs.Reads{"config": nil}) // the child has it from this file
 	if n.input != nil {
 		w.input = c.template(n.input, env, "input")
 	}
@@ -38,6 +38,9 @@ func (c *checker) sub(n *node, env exprs.Env) exprs.Type {
 	}
 	if w.child = c.load.sub(c.source, c.rel, deref(n.args), name); w.child == nil {
 		return exprs.Any
+	}
+	if w.child.timed {
+		c.reads.Add(exprs.Reads{"run": {"unix"}})
 	}
 	c.checkSubInput(n, w)
 	c.checkSettings(n, w.child)
@@ -60,6 +63,7 @@ func (c *checker) checkSubInput(n *node, w *subWork) {
 			given[k.Value] = true
 			if f := w.child.inputField(k.Value); f != nil {
 				f.takesFrom(w.input.items[i])
+				given[k.Value] = !f.misses(w.input.items[i].isNull())
 				continue
 			}
 			c.failAt(k.Line, k.Column, "WF514", w.child.inputHint(), "%s takes no input %q%s",
@@ -135,7 +139,8 @@ func (w *subWork) inputOf(vars map[string]any) (record.Record, error) {
 			return record.Record{}, err
 		}
 	}
-	unix, _ := vars["run"].(map[string]any)["unix"].(int64)
+	run, _ := vars["run"].(map[string]any)
+	unix, _ := run["unix"].(int64)
 	config, _ := vars["config"].(map[string]any)
 	r, err := w.child.fill(values, w.child.inherited(config), unix)
 	if err != nil {

@@ -1,6 +1,8 @@
 package workflow
 
 import (
+	"strings"
+
 	"gopkg.in/yaml.v3"
 
 	"github.com/weftrun/weft/internal/exprs"
@@ -29,6 +31,7 @@ func (s *source) template(n *yaml.Node, env exprs.Env) *template {
 	case n.Kind == yaml.MappingNode:
 		t.keys = []*yaml.Node{}
 		for i := 0; i < len(n.Content); i += 2 {
+			s.checkPlain(n.Content[i])
 			t.keys = append(t.keys, n.Content[i])
 			t.items = append(t.items, s.template(n.Content[i+1], env))
 		}
@@ -53,6 +56,14 @@ func (s *source) template(n *yaml.Node, env exprs.Env) *template {
 		t.holdSecrets()
 	}
 	return t
+}
+
+// checkPlain reports a key that looks like an expression or a secret: it would be text.
+func (s *source) checkPlain(key *yaml.Node) {
+	if strings.Contains(key.Value, "${{") || strings.Contains(key.Value, "${secret:") {
+		s.failAt(key.Line, key.Column, "WF206", "make the whole map in an expression: ${{ {(state.name): 1} }}",
+			"a key is plain text; it cannot have an expression or a secret")
+	}
 }
 
 // expression compiles a scalar that is an expression from end to end.
@@ -121,6 +132,9 @@ func (t *template) constant() bool {
 	}
 	return t.value == nil || t.value.IsLiteral()
 }
+
+// isNull reports whether t is a null that the file has written.
+func (t *template) isNull() bool { return t.constant() && t.kind() == exprs.NilKind }
 
 // kind is what is known about the value before it is computed.
 func (t *template) kind() exprs.Kind {

@@ -81,7 +81,11 @@ func (c *checker) checkTestInput(t *test) {
 			c.fail(m.key, "WF132", "there is no input %q%s", m.key.Value, didYouMean(m.key.Value, c.inputNames()))
 			continue
 		}
-		f.takesFrom(c.literal(m.value))
+		value := c.literal(m.value)
+		f.takesFrom(value)
+		if f.misses(value.isNull()) {
+			c.fail(m.value, "WF132", "the input %s is null; want %s", f.Name, f.Type)
+		}
 	}
 	for _, f := range c.plan.fields {
 		if f.required && !given[f.Name] {

@@ -218,6 +218,12 @@ func (s *source) expectation(n *yaml.Node) expectation {
 	if n := o.get("status"); n != nil {
 		e.status = graph.Status(s.choice(n, "status", string(graph.Done), string(graph.Failed), string(graph.Interrupted)))
 	}
+	switch {
+	case e.errAt != nil && e.status != graph.Failed:
+		s.fail(e.errAt, "WF130", "error and code are those of a failed run, but the expected status is %s", e.status)
+	case len(e.asks) > 0 && e.status == graph.Done:
+		s.fail(e.asksAt, "WF130", "a run that is done asks nothing")
+	}
 	return e
 }
 

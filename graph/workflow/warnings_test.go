@@ -104,3 +104,35 @@ in.yaml:12:9: error[WF208]: this is plain text, not an expression (write an expr
 		t.Errorf("strictly: got\n%v", err)
 	}
 }
+
+func TestWarnings_ExpressionsWhereValuesAreConstant(t *testing.T) {
+	const src = `version: 1
+types: {T: {name: {type: string, default: "${{ 1 }}"}}}
+state:
+  a: {type: string, default: "${{ env.HOME }}", description: "as ${{ x }}"}
+  b: {type: string, default: "$${{ 1 }}"}
+config: {c: {type: string, default: "x ${{ 1 }}"}}
+input: [a]
+schedules: {s: {cron: "0 8 * * *", input: {a: "${{ run.time }}"}}}
+nodes:
+  n: {set: {a: "${env:HOME} ${{ config.c }}"}, next: ask}
+  ask: {ask: {title: "${{ state.a }}", form: {x: {type: string, default: "${{ state.b }}"}}}, next: END}
+`
+	w, err := workflow.Parse("in.yaml", []byte(src), options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, p := range w.Warnings() {
+		if p.Code == "WF208" {
+			lines = append(lines, p.String())
+		}
+	}
+	const plain = ": warning[WF208]: this is plain text, not an expression (a value is constant here; let a node compute it)\n"
+	want := "in.yaml:2:44" + plain + "in.yaml:4:31" + plain + "in.yaml:6:40" + plain + "in.yaml:8:48" + plain +
+		"in.yaml:10:17: warning[WF208]: this is plain text, not an expression (declare the variable under env, and write ${{ env.NAME }})\n" +
+		"in.yaml:11:75" + plain
+	if got := strings.Join(lines, "\n") + "\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}

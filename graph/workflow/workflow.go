@@ -108,8 +108,6 @@ func (w *Workflow) limited(cfg graph.Config) graph.Config {
 		cfg.RunRetry = w.plan.runRetry
 	}
 	cfg.Limits = cfg.Limits.Or(*w.named)
-	cfg.InterruptBefore = append(slices.Clip(cfg.InterruptBefore), names(w.plan.before)...)
-	cfg.InterruptAfter = append(slices.Clip(cfg.InterruptAfter), names(w.plan.after)...)
 	if cached := func(n *node) bool { return n.cache != nil }; cfg.Cache == nil && slices.ContainsFunc(w.plan.nodes, cached) {
 		cfg.Cache = new(graph.MemoryCache)
 	}
