@@ -168,7 +168,7 @@ func (c *dialogue) stoppable(ctx context.Context, stop context.CancelCauseFunc, 
 		c.Note("stopping the turn; Ctrl-C again leaves at once")
 		stop(errStopped)
 	})()
-	r, err := await(ctx, func() (reply, error) {
+	r, err := terminal.Await(ctx, func() (reply, error) {
 		return act(func(ev graph.Event) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -75,7 +75,7 @@ func (*given) interactive() bool     { return false }
 type script struct{ read *bufio.Reader }
 
 func (s *script) next(ctx context.Context, _ string) (string, error) {
-	return await(ctx, func() (string, error) {
+	return terminal.Await(ctx, func() (string, error) {
 		for {
 			line, err := readLine(s.read)
 			if text := strings.TrimSpace(line); text != "" {
@@ -104,27 +104,6 @@ func readLine(r *bufio.Reader) (string, error) {
 
 func (*script) remember(turn.History) {}
 func (*script) interactive() bool     { return false }
-
-// await returns the result of do, or the cause of ctx when ctx ends first. The goroutine of do then
-// goes on.
-func await[T any](ctx context.Context, do func() (T, error)) (T, error) {
-	type done struct {
-		v   T
-		err error
-	}
-	got := make(chan done, 1)
-	go func() {
-		v, err := do()
-		got <- done{v, err}
-	}()
-	select {
-	case d := <-got:
-		return d.v, d.err
-	case <-ctx.Done():
-		var none T
-		return none, context.Cause(ctx)
-	}
-}
 
 // editor reads lines on a terminal. The terminal is in raw mode only during a read, so Ctrl-C is a
 // key at the prompt and a signal while the agent works.
@@ -196,7 +175,7 @@ func (e *editor) read(ctx context.Context, prompt string) (string, error) {
 		_ = e.line.SetSize(cols, rows) // without it lines wrap at 80 columns
 	}
 	e.line.SetPrompt(terminal.Escaped(prompt, terminal.IsControl) + "> ")
-	return await(ctx, e.line.ReadLine)
+	return terminal.Await(ctx, e.line.ReadLine)
 }
 
 // keys reads the keys of the terminal. Ctrl-C clears and ends the line; interrupted reports it.

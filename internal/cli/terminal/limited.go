@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -64,4 +65,25 @@ func ReadFileAtMost(path string, limit int) ([]byte, error) {
 	}
 	more, err := ReadAtMost(f, limit-n)
 	return append(data, more...), err
+}
+
+// Await returns the result of do, or the cause of ctx when ctx ends first. The goroutine of do then
+// goes on.
+func Await[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	type done struct {
+		v   T
+		err error
+	}
+	got := make(chan done, 1)
+	go func() {
+		v, err := do()
+		got <- done{v, err}
+	}()
+	select {
+	case d := <-got:
+		return d.v, d.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
 }

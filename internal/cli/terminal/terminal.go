@@ -1,11 +1,13 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -19,8 +21,8 @@ type Terminal struct {
 	colour bool
 }
 
-// isTerminal reports whether w leads to a terminal.
-func isTerminal(w io.Writer) bool {
+// IsTerminal reports whether w leads to a terminal.
+func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
@@ -74,9 +76,35 @@ func Escaped(s string, escape func(rune) bool) string {
 	return b.String()
 }
 
+// Checked is a writer that remembers the first error.
+type Checked struct {
+	io.Writer
+
+	mu  sync.Mutex
+	err error
+}
+
+// Write implements [io.Writer].
+func (c *Checked) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	if err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.err = cmp.Or(c.err, err)
+	}
+	return n, err
+}
+
+// Err returns the first error of a Write, or nil.
+func (c *Checked) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
 // EscapingWriter returns an Escaper over w, or w itself if raw is set and w is no terminal.
 func EscapingWriter(w io.Writer, raw bool) io.Writer {
-	if raw && !isTerminal(w) {
+	if raw && !IsTerminal(w) {
 		return w
 	}
 	return Escaper{w}
@@ -85,7 +113,7 @@ func EscapingWriter(w io.Writer, raw bool) io.Writer {
 // Of returns the terminal that w writes to, or nil if w is no terminal that can move its cursor.
 func Of(w io.Writer) *Terminal {
 	f, ok := w.(*os.File)
-	if !ok || !isTerminal(w) || os.Getenv("TERM") == "dumb" || runtime.GOOS == "windows" {
+	if !ok || !IsTerminal(w) || os.Getenv("TERM") == "dumb" || runtime.GOOS == "windows" {
 		return nil
 	}
 	return &Terminal{Writer: f, colour: os.Getenv("NO_COLOR") == "", Size: func() (int, int) {

@@ -151,29 +151,33 @@ func openRegular(path string) (*os.File, error) {
 	return file, err
 }
 
-// threadBlobs lists the blobs of a thread.
-func (a *app) threadBlobs(ctx context.Context, blobs *blob.Store, thread string) error {
+// printClaims lists the blobs of the thread. One that was deleted may have some.
+func (s *session) printClaims(ctx context.Context, blobs *blob.Store) error {
 	found := false
-	for c, err := range blobs.Claims(ctx, thread) {
+	for c, err := range blobs.Claims(ctx, s.thread) {
 		if err != nil {
 			return err
 		}
 		found = true
-		if a.JSON {
-			err = a.PrintJSON(struct {
+		if s.JSON {
+			err = s.PrintJSON(struct {
 				Hash  string `json:"hash"`
 				Bytes int64  `json:"bytes"`
 			}{c.Hash, c.Size})
 		} else {
-			_, err = fmt.Fprintf(a.Stdout, "%s %d bytes\n", c.Hash, c.Size)
+			_, err = fmt.Fprintf(s.Stdout, "%s %d bytes\n", c.Hash, c.Size)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if !found {
-		a.Note("thread %q claims no blobs here", thread)
+	if found {
+		return nil
 	}
+	if _, err := s.mustInspectExactly(ctx); err != nil {
+		return err
+	}
+	s.Note("thread %q claims no blobs here", s.thread)
 	return nil
 }
 

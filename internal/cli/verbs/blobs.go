@@ -70,6 +70,8 @@ were deleted or have expired, and removes the blobs that nothing claims. Claims 
 			switch {
 			case grace <= 0:
 				return reports.Usage("write a time such as 24h", "--grace must be positive (got %v)", grace)
+			case !collect && cmd.Flags().Changed("grace"):
+				return reports.Usage("add --collect", "--grace belongs to --collect")
 			case collect && len(args) > 0:
 				return reports.Usage("leave out the thread", "--collect is for all threads")
 			case output != "" && len(args) < 2:
@@ -78,8 +80,10 @@ were deleted or have expired, and removes the blobs that nothing claims. Claims 
 			if a.grants.blobs == "" {
 				a.grants.blobs = "store"
 			}
-			if _, missing := a.missingFile(); missing {
+			if _, missing := a.missingFile(); missing && len(args) == 0 {
 				return nil
+			} else if missing {
+				return (&session{app: a, thread: args[0]}).unknownThread()
 			}
 			return withStore(cmd.Context(), a.open, func(store checkpoint.Store) error {
 				blobs, err := a.openBlobs(cmd.Context(), checkpoint.Unwrap(store))
@@ -97,7 +101,7 @@ were deleted or have expired, and removes the blobs that nothing claims. Claims 
 					return err
 				}
 				if len(args) == 1 {
-					return a.threadBlobs(cmd.Context(), blobs, s.thread)
+					return s.printClaims(cmd.Context(), blobs)
 				}
 				return a.printBlob(cmd.Context(), blobs, s.thread, args[1], output)
 			})

@@ -108,7 +108,10 @@ func Main(ctx context.Context, c Config) (code int) {
 	defer a.closeEngine()
 	err := a.root().ExecuteContext(ctx)
 	if err == nil {
-		return reports.ExitDone
+		if err = a.written.Err(); err == nil { // not each print looks at it
+			return reports.ExitDone
+		}
+		return a.Report(&reports.Failure{Code: reports.ExitFailed, Err: fmt.Errorf("the output is not complete: %w", err)})
 	}
 	return a.Report(a.Explain(ctx, err, a.started))
 }
@@ -122,8 +125,9 @@ type app struct {
 	signer    ed25519.PrivateKey
 	strict    bool // warnings are errors
 	grants    grants
-	runner    Engine // of --engine; nil until it is used
-	started   bool   // a command has begun; before that every error is a usage error
+	runner    Engine            // of --engine; nil until it is used
+	started   bool              // a command has begun; before that every error is a usage error
+	written   *terminal.Checked // stdout, but for a terminal
 	signals   *terminal.Signals
 	telemetry telemetry
 	// busyTimeout is how long a call waits while another process writes to the file of threads; 0
@@ -160,7 +164,11 @@ func newApp(c Config) *app {
 		c.Stderr = os.Stderr
 	}
 	json, raw := slices.Contains(c.Args, "--json"), slices.Contains(c.Args, "--raw")
-	a := &app{config: c, signals: new(terminal.Signals), cancelTimeout: time.Second, Output: &reports.Output{
+	written := &terminal.Checked{Writer: c.Stdout}
+	if !terminal.IsTerminal(c.Stdout) {
+		c.Stdout = written
+	}
+	a := &app{config: c, written: written, signals: new(terminal.Signals), cancelTimeout: time.Second, Output: &reports.Output{
 		Name: c.Name, Stdout: terminal.EscapingWriter(c.Stdout, json || raw), Stderr: terminal.EscapingWriter(c.Stderr, json || raw),
 		Progress: c.Stderr, Verbatim: terminal.EscapingWriter(c.Stdout, true), Invocation: invocation(c.Name), JSON: json, Raw: raw,
 	}}

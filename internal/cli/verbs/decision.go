@@ -108,7 +108,7 @@ func (v decision) answer(in graph.Interrupt) (answer json.RawMessage, ok bool) {
 	switch kind, _ := typeOf(in.Schema); {
 	case in.Action != nil:
 		return v.json(), slices.Contains(in.Action.Allow, graph.DecisionType(v.word))
-	case in.Kind == "question" && kind == "boolean":
+	case in.IsQuestion() && kind == "boolean":
 		return json.RawMessage(strconv.FormatBool(v.word == "approve")), (v.word == "approve" || v.word == "reject") && v.message == ""
 	}
 	return nil, false

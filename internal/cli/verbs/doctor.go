@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -60,7 +63,7 @@ func (a *app) doctorOfEngine(ctx context.Context, open EngineOpener) []checkpoin
 // doctorOfStore prints the findings about the store.
 func (a *app) doctorOfStore(ctx context.Context) error {
 	if path, missing := a.missingFile(); missing {
-		return a.findings([]checkpoint.Finding{{Subject: "file", Value: path, Cost: "it is not there yet; the first run makes it"}})
+		return a.findings([]checkpoint.Finding{missingFinding(path)})
 	}
 	opened := false
 	err := withStore(ctx, a.open, func(store checkpoint.Store) error {
@@ -82,6 +85,29 @@ func (a *app) doctorOfStore(ctx context.Context) error {
 		return a.findings([]checkpoint.Finding{a.dead(opened, err)})
 	}
 	return err
+}
+
+// missingFinding is the finding for a store that is a file which does not exist yet.
+func missingFinding(path string) checkpoint.Finding {
+	f := checkpoint.Finding{Subject: "file", Value: path, Cost: "it is not there yet; the first run makes it"}
+	if err := mayCreate(filepath.Dir(path)); err != nil {
+		f.Severity, f.Cost = checkpoint.Danger, "it is not there yet, and cannot be made: "+err.Error()
+		f.Advice = "check the path and its permissions, or name another file with --store sqlite:PATH"
+	}
+	return f
+}
+
+// mayCreate returns why nothing can be created in a folder, which may not exist either. It makes a
+// folder and removes it.
+func mayCreate(dir string) error {
+	for _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir); _, err = os.Stat(dir) {
+		dir = filepath.Dir(dir)
+	}
+	made, err := os.MkdirTemp(dir, ".weft-*")
+	if err != nil {
+		return err
+	}
+	return os.Remove(made)
 }
 
 // dead is the finding for a store that does not open, or that opens and then fails.

@@ -82,7 +82,7 @@ func (a *app) exportMany(ctx context.Context, f exportFlags) error {
 		case f.bulk.dryRun:
 			return did(outcomePlanned, "%s, up to checkpoint %d", path, p.Checkpoint), nil
 		}
-		err = writeWhole(path, func(w io.Writer) error { return checkpoint.Export(ctx, s.store, s.thread, w) })
+		err = writeWhole(path, 0o600, func(w io.Writer) error { return checkpoint.Export(ctx, s.store, s.thread, w) })
 		return did(outcomeDone, "%s", path), err
 	})
 }
@@ -103,13 +103,16 @@ func fileOf(thread string) string {
 }
 
 // writeWhole writes a file, which appears under its name when it is whole.
-func writeWhole(path string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".export-*")
+func writeWhole(path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".weft-*")
 	if err != nil {
 		return reports.CannotRead(path, err)
 	}
 	w := bufio.NewWriterSize(f, 64<<10)
-	if err = write(w); err == nil {
+	if err = f.Chmod(mode); err == nil {
+		err = write(w)
+	}
+	if err == nil {
 		err = w.Flush()
 	}
 	if err == nil {
@@ -141,7 +144,7 @@ func (s *session) export(ctx context.Context) error {
 	if err := s.lengthen(ctx); err != nil {
 		return err
 	}
-	out := s.Stdout
+	out := s.Verbatim // an escaped line would not have its checksum
 	if s.JSON {
 		out = &jsonLines{app: s.app}
 	}

@@ -2,11 +2,14 @@ package verbs
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,14 +33,14 @@ a line, at most one blank line in a row. Comments, quotes and the order of keys 
 and the meaning of a file never changes. - is stdin. With --check it prints the names of
 the files that are not formatted, and the exit code is 1 if there are any.`,
 		Args: a.arguments("FILE", 1, math.MaxInt),
-		RunE: func(_ *cobra.Command, files []string) error {
+		RunE: func(cmd *cobra.Command, files []string) error {
 			switch {
 			case f.write && (f.check || f.diff):
 				return reports.Usage("leave one of them out", "--write changes the files, --check and --diff do not")
 			case f.write && slices.Contains(files, "-"):
 				return reports.Usage("leave out --write", "stdin cannot be written")
 			}
-			return a.format(files, f)
+			return a.format(cmd.Context(), files, f)
 		},
 	}
 	cmd.Flags().BoolVarP(&f.write, "write", "w", false, "write the files instead of printing them")
@@ -53,11 +56,13 @@ type formatted struct {
 	Text      string `json:"text,omitempty"`
 }
 
-func (a *app) format(files []string, f fmtFlags) error {
+func (a *app) format(ctx context.Context, files []string, f fmtFlags) error {
 	var worst error
 	for _, file := range files {
-		same, err := a.formatFile(file, f)
+		same, err := a.formatFile(ctx, file, f)
 		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
 		case err != nil:
 			c := a.Classify(err)
 			a.Report(c)
@@ -70,8 +75,8 @@ func (a *app) format(files []string, f fmtFlags) error {
 }
 
 // formatFile formats one file and reports whether it was formatted already.
-func (a *app) formatFile(file string, f fmtFlags) (same bool, err error) {
-	src, mode, err := a.source(file)
+func (a *app) formatFile(ctx context.Context, file string, f fmtFlags) (same bool, err error) {
+	src, mode, err := a.source(ctx, file)
 	if err != nil {
 		return false, err
 	}
@@ -81,7 +86,7 @@ func (a *app) formatFile(file string, f fmtFlags) (same bool, err error) {
 	}
 	same = bytes.Equal(src, text)
 	if f.write && !same {
-		if err := os.WriteFile(file, text, mode); err != nil {
+		if err := overwrite(file, text, mode); err != nil {
 			return same, reports.CannotRead(file, err)
 		}
 	}
@@ -105,10 +110,22 @@ func (a *app) formatFile(file string, f fmtFlags) (same bool, err error) {
 	return same, err
 }
 
+// overwrite replaces the text of a file, whole or not at all. A link stays one.
+func overwrite(path string, text []byte, mode fs.FileMode) error {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	return writeWhole(path, mode, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
 // source reads a file, or stdin.
-func (a *app) source(file string) (src []byte, mode fs.FileMode, err error) {
+func (a *app) source(ctx context.Context, file string) (src []byte, mode fs.FileMode, err error) {
 	if file == "-" {
-		src, err = terminal.ReadAtMost(a.config.Stdin, terminal.MaxInput)
+		src, err = a.readStdin(ctx, terminal.MaxInput)
 		if errors.Is(err, terminal.ErrTooLong) {
 			err = noWorkflow("stdin")
 		}

@@ -43,6 +43,11 @@ reject the reason and respond the answer with --message.`,
 			if q.Limit < 0 {
 				return reports.Usage("give a number from 0 on", "the limit must not be negative (got %d)", q.Limit)
 			}
+			for _, name := range []string{"limit", "after"} {
+				if len(args) > 0 && cmd.Flags().Changed(name) {
+					return reports.Usage("leave it out", "--%s is for the list, and not for %s", name, args[0])
+				}
+			}
 			if v.word = first(args); slices.Contains(decisionWords, v.word) {
 				return a.decide(cmd, args[1:], v)
 			}
@@ -116,7 +121,7 @@ func (s *session) answers(p graph.CommitInfo, in graph.Interrupt) string {
 	switch {
 	case s.runs(p) && choices(in) != "":
 		return s.Command("inbox", "approve", in.ID)
-	case s.runs(p) && in.Kind == "question":
+	case s.runs(p) && in.IsQuestion():
 		return s.Command("resume", "--thread", p.Thread, "--answer", in.ID+"="+sample(in.Schema))
 	case s.runs(p):
 		return s.Command("resume", "--thread", p.Thread)

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,7 +32,7 @@ func (s *session) input(ctx context.Context, inputs, configs []string) (in json.
 	defer debug.SetGCPercent(debug.SetGCPercent(inputGC))
 	room := terminal.MaxInput
 	inputs, files := s.blobFiles(inputs)
-	values, err := s.given(inputs, &room, s.fits)
+	values, err := s.given(ctx, inputs, &room, s.fits)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func (s *session) input(ctx context.Context, inputs, configs []string) (in json.
 	if s.graph.flow == nil && len(configs) > 0 {
 		return nil, reports.Usage("give what it needs with --input", "the graph %q is in Go and has no config", s.graph.Name())
 	}
-	config, err := s.given(configs, &room, s.graph.takesSetting)
+	config, err := s.given(ctx, configs, &room, s.graph.takesSetting)
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +59,10 @@ func (s *session) input(ctx context.Context, inputs, configs []string) (in json.
 
 // given reads the flags of one kind. fits reports whether a field takes a value. room is the number
 // of bytes that may still be read.
-func (s *session) given(specs []string, room *int, fits func(string, json.RawMessage) bool) (map[string]json.RawMessage, error) {
+func (s *session) given(ctx context.Context, specs []string, room *int, fits func(string, json.RawMessage) bool) (map[string]json.RawMessage, error) {
 	texts := map[string]inputText{}
 	for _, spec := range specs {
-		n, err := s.readInput(spec, *room, texts)
+		n, err := s.readInput(ctx, spec, *room, texts)
 		if err != nil {
 			return nil, err
 		}
@@ -79,14 +80,14 @@ func (s *session) given(specs []string, room *int, fits func(string, json.RawMes
 }
 
 // readInput reads one flag of at most room bytes, and returns its length in bytes.
-func (a *app) readInput(spec string, room int, into map[string]inputText) (n int, err error) {
+func (a *app) readInput(ctx context.Context, spec string, room int, into map[string]inputText) (n int, err error) {
 	name, value, pair := strings.Cut(spec, "=")
 	var data []byte
 	switch {
 	case !utf8.ValidString(spec):
 		return 0, notText(fmt.Sprintf("input %q", spec))
 	case spec == "-":
-		if data, err = terminal.ReadAtMost(a.config.Stdin, room); errors.Is(err, terminal.ErrTooLong) {
+		if data, err = a.readStdin(ctx, room); errors.Is(err, terminal.ErrTooLong) {
 			err = tooLong("stdin")
 		}
 		return len(data), orJSON(data, err, "stdin", into)
@@ -109,6 +110,11 @@ func (a *app) readInput(spec string, room int, into map[string]inputText) (n int
 	}
 	into[name] = inputText{text: []byte(value)}
 	return len(value), nil
+}
+
+// readStdin reads all of stdin, at most so many bytes, or until ctx ends.
+func (a *app) readStdin(ctx context.Context, limit int) ([]byte, error) {
+	return terminal.Await(ctx, func() ([]byte, error) { return terminal.ReadAtMost(a.config.Stdin, limit) })
 }
 
 // tooLong returns the error for an input that is longer than the limit.
@@ -165,13 +171,17 @@ func readFile(path string, room int) ([]byte, error) {
 
 // typed returns a value as JSON. The text stays as it is if it is JSON that fits the field, and
 // becomes a string if a string fits. If neither fits, the text is JSON if it is valid JSON, else a
-// string.
+// string. A null fits every field, and is a string where a number does not fit but a string does.
 func typed(name string, v inputText, fits func(string, json.RawMessage) bool) json.RawMessage {
 	if v.json {
 		return v.text
 	}
 	plain, quoted := json.RawMessage(v.text), json.RawMessage(quoteText(v.text))
-	if json.Valid(plain) && (fits(name, plain) || !fits(name, quoted)) {
+	probe := plain
+	if string(bytes.TrimSpace(plain)) == "null" {
+		probe = json.RawMessage("0")
+	}
+	if json.Valid(plain) && (fits(name, probe) || !fits(name, quoted)) {
 		return plain
 	}
 	return quoted

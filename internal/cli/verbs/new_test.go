@@ -96,13 +96,12 @@ func (p place) inWorkspace(dir string) {
 	p.write("go.work", "go 1.26.0\n\nuse (\n\t"+strconv.Quote(dir)+"\n\t"+strconv.Quote(root)+"\n)\n")
 }
 
-// goes calls the go command in a folder of the workspace, and returns what it prints. With the
-// GOFLAGS of the test it finds the packages of this module in the build cache.
+// goes calls the go command in a folder of the workspace, and returns what it prints.
 func (p place) goes(dir string, args ...string) string {
 	p.Helper()
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK="+p.path("go.work"), "XDG_STATE_HOME="+p.dir, "WEFT_STORE=")
+	cmd.Env = append(os.Environ(), "GOWORK="+p.path("go.work"), "GOFLAGS=", "XDG_STATE_HOME="+p.dir, "WEFT_STORE=")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -3,6 +3,7 @@ package verbs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -96,11 +97,27 @@ func (a *app) engine(ctx context.Context, store checkpoint.Store, to string) (e 
 	case "-":
 		return &writerEngine{out: a.Verbatim, sync: func() error { return nil }}, func() error { return nil }, nil
 	}
-	f, err := os.OpenFile(to, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(to, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, nil, reports.CannotRead(to, err)
 	}
+	if err := endLine(f); err != nil {
+		return nil, nil, errors.Join(reports.CannotRead(to, err), f.Close())
+	}
 	return &writerEngine{out: f, sync: f.Sync}, f.Close, nil
+}
+
+// endLine ends the last line of a file if a call that failed left a part of it, as on a full disk.
+func endLine(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return err
+	}
+	last := make([]byte, 1)
+	if _, err = f.ReadAt(last, info.Size()-1); err == nil && last[0] != '\n' {
+		_, err = f.WriteString("\n")
+	}
+	return err
 }
 
 // writerEngine writes each session as a line of JSON.

@@ -70,7 +70,7 @@ func (s *session) question(in graph.Interrupt, command string) string {
 	goOn := "Answer with:"
 	switch in.Kind {
 	case "before", "after":
-		fmt.Fprintf(&b, "The run pauses %s the node %q.", in.Kind, in.Node)
+		fmt.Fprintf(&b, "The run pauses %s the node %q.", in.Kind, reports.NodeName(in.Node))
 		goOn = " Go on with:"
 	default:
 		fmt.Fprintf(&b, "%s\n(asked by the node %q; %s)\n", in.Prompt, in.Node, cmp.Or(choices(in), wanted(in.Schema)))
@@ -110,7 +110,7 @@ func (s *session) commands(open []graph.Interrupt) []string {
 			words = []string{"inbox", "approve", "--thread", s.thread}
 		} else if choices(in) != "" {
 			words = []string{"inbox", "approve", shortID(in.ID, open)}
-		} else if in.Kind == "question" {
+		} else if in.IsQuestion() {
 			words = append(words, "--answer", s.example(in, open))
 		}
 		all[i] = s.Command(words...)

@@ -290,7 +290,7 @@ func (s *session) recordedTurn(ctx context.Context, head graph.CommitInfo) (bega
 // that new code asks the next one. missing describes a question without an answer.
 func (r *recordedAnswers) take(open []graph.Interrupt) (given graph.Answers, missing string) {
 	for _, in := range open {
-		if in.Kind != "question" {
+		if !in.IsQuestion() {
 			continue // a static interrupt, which Resume passes
 		}
 		at := slices.IndexFunc(*r, func(a recordedAnswer) bool { return a.id == in.ID })

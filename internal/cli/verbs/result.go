@@ -17,16 +17,18 @@ type ended struct {
 	Output     *workflow.Values  `json:"output,omitempty"`
 	Interrupts []graph.Interrupt `json:"interrupts,omitempty"`
 	Next       []string          `json:"next,omitempty"` // commands that resume the thread
+	// Starved are the nodes that did not run, since their join was never complete.
+	Starved []string `json:"starved,omitempty"`
 }
 
 // result prints the output of the graph.
-func (s *session) result(ctx context.Context, end json.RawMessage) error {
+func (s *session) result(ctx context.Context, end json.RawMessage, starved ...string) error {
 	output, err := s.graph.output(ctx, s.thread, end)
 	if err != nil {
 		return err
 	}
 	if s.JSON {
-		return s.PrintJSON(ended{Thread: s.thread, Workflow: s.graph.Name(), Status: graph.Done, Output: &output})
+		return s.PrintJSON(ended{Thread: s.thread, Workflow: s.graph.Name(), Status: graph.Done, Output: &output, Starved: starved})
 	}
 	if len(output) == 0 {
 		s.Note("thread %q is done; the workflow has no output", s.thread)

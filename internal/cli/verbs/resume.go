@@ -122,7 +122,7 @@ func (a *app) resumeMany(ctx context.Context, file string, f resumeFlags) error 
 func onlyWaits(p graph.CommitInfo) bool {
 	asked := map[string]bool{}
 	for _, in := range p.Interrupts {
-		if in.Kind != "question" || in.Namespace != "" || !in.Expires.IsZero() && !in.Expires.After(time.Now()) {
+		if !in.IsQuestion() || in.Namespace != "" || !in.Expires.IsZero() && !in.Expires.After(time.Now()) {
 			return false // an interrupt to pass, a subgraph that may have other work, or no answer came in time
 		}
 		asked[in.Task] = true
@@ -138,12 +138,21 @@ func onlyWaits(p graph.CommitInfo) bool {
 	return true
 }
 
-// waitsFor describes open questions in one line.
+// waitsFor describes in one line why a thread waits.
 func waitsFor(open []graph.Interrupt) string {
-	if len(open) == 1 {
-		return fmt.Sprintf("%q asks: %s", open[0].Node, reports.OneLine(open[0].Prompt))
+	questions := 0
+	for _, in := range open {
+		if in.IsQuestion() {
+			questions++
+		}
 	}
-	return "it waits for " + counted(len(open), "answer")
+	switch {
+	case questions == 1 && len(open) == 1:
+		return fmt.Sprintf("%q asks: %s", open[0].Node, reports.OneLine(open[0].Prompt))
+	case questions > 0:
+		return "it waits for " + counted(questions, "answer")
+	}
+	return fmt.Sprintf("it pauses %s the node %q", open[0].Kind, reports.NodeName(open[0].Node))
 }
 
 func (s *session) resume(ctx context.Context, f resumeFlags) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -247,6 +248,8 @@ func parseMeta(flags []string) (map[string]string, error) {
 			return nil, reports.Usage("write --metadata KEY=VALUE, such as tenant=acme", "the metadata %q must have a key and a value", flag)
 		case key == metaPath || key == metaHash:
 			return nil, reports.Usage("use another key", "the command line itself writes the metadata %q", key)
+		case slices.Contains(threadTerms.keys, key):
+			return nil, reports.Usage("use another key", "the metadata %q is reserved: --where %s=… means that of the thread", key, key)
 		case all[key] != "":
 			return nil, reports.Usage("give each key once", "the metadata %q is given twice", key)
 		case all == nil:

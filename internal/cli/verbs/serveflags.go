@@ -23,7 +23,8 @@ import (
 
 // serveFlags are the flags of serve, dev and worker.
 type serveFlags struct {
-	listen          string // "" does not listen
+	listens         bool   // the command listens
+	listen          string // HOST:PORT
 	auth            serve.Auth
 	insecure        bool
 	hosts, origins  []string
@@ -56,6 +57,7 @@ func (f *serveFlags) workFlags(cmd *cobra.Command) {
 // listenFlags adds the flags of the commands that listen.
 func (f *serveFlags) listenFlags(cmd *cobra.Command) {
 	f.workFlags(cmd)
+	f.listens = true
 	cmd.Flags().StringVar(&f.listen, "listen", defaultListen, "HOST:PORT to listen at; port 0 chooses one")
 	cmd.Flags().StringVar(&f.auth.From, "auth", "", "keys:FILE with API keys, or jwt:FILE with the public key or secret of an issuer; env:NAME in place of FILE reads a variable")
 	cmd.Flags().StringVar(&f.auth.Issuer, "auth-issuer", "", "the issuer that a token must have")
@@ -76,7 +78,7 @@ const storeTime = 5 * time.Second
 
 // check returns the error of flags that have no effect, or do not fit each other.
 func (f *serveFlags) check() error {
-	if err := f.checkWork(); err != nil || f.listen == "" {
+	if err := f.checkWork(); err != nil || !f.listens {
 		return err
 	}
 	if !slices.Contains(studios, f.studio) {
@@ -188,7 +190,7 @@ func originOf(text string) string {
 
 // checkCallers returns the error of an address at which the callers are not known.
 func (f *serveFlags) checkCallers(auth server.Auth) error {
-	if f.listen == "" || auth.Authenticate != nil || f.insecure {
+	if !f.listens || auth.Authenticate != nil || f.insecure {
 		return nil
 	}
 	if host, _, _ := net.SplitHostPort(f.listen); serve.IsLoopback(host) { // check has seen its error

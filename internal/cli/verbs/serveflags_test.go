@@ -33,6 +33,7 @@ func TestServe_RefusesFlags(t *testing.T) {
 		{"serve --cors https://App.example.com:443/x", "--cors must be an origin", "--cors https://app.example.com"},
 		{"dev --cors http://localhost:3000/", "--cors must be an origin", "--cors http://localhost:3000"},
 		{"serve --listen 127.0.0.1:99999", "the port of --listen must be from 0 to 65535", "--listen 127.0.0.1:2024"},
+		{"serve --listen=", "--listen must be HOST:PORT", "--listen 127.0.0.1:2024"},
 		{"serve --notify http://127.0.0.1:7400/x", "--notify", "--allow-private-webhooks"},
 		{"worker --notify http://[::1]/x", "--notify", "--allow-private-webhooks"},
 		{"serve --notify http://localhost:7400", "--notify", "--allow-private-webhooks"},

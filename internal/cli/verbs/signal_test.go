@@ -191,3 +191,34 @@ func (p place) pipe(name string) (path string, open func() *os.File) {
 		return f
 	}
 }
+
+// TestSignal_EndsTheWaitForInput has commands that read stdin, which does not end.
+func TestSignal_EndsTheWaitForInput(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("w.yaml", topical)
+	for _, args := range [][]string{{"run", "w.yaml", "--input", "-"}, {"fmt", "-"}} {
+		cmd := p.command(args...)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := p.listen(cmd)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := in.Write(make([]byte, 1<<20)); err != nil { // more than a pipe holds, so it was read
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if stderr := said.rest(); !strings.Contains(stderr, "weft: stopped by a signal\n") {
+			t.Errorf("%s: got %s", args[0], stderr)
+		}
+		_ = cmd.Wait() // its exit code is checked below
+		if code := cmd.ProcessState.ExitCode(); code != 130 {
+			t.Errorf("%s: exit code %d, want 130", args[0], code)
+		}
+	}
+}

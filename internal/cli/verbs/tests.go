@@ -50,8 +50,13 @@ thread, those that it declares, and has the output pass, and optionally score an
 			if err := f.recorded.check(files, f.run != "" || f.cover || f.record); err != nil {
 				return err
 			}
-			if f.fresh && !f.record {
+			switch {
+			case f.fresh && !f.record:
 				return reports.Usage("add --record", "--fresh belongs to --record")
+			case !f.recorded.on && cmd.Flags().Changed("limit"):
+				return reports.Usage("add --recorded", "--limit belongs to --recorded")
+			case !f.recorded.on && !f.record && cmd.Flags().Changed("timeout"):
+				return reports.Usage("add --record or --recorded", "--timeout belongs to --record and --recorded")
 			}
 			if f.recorded.on {
 				return a.testRecorded(cmd.Context(), files[0], f.junit, f.recorded)

@@ -32,6 +32,11 @@ money. LOST is what calls reserved whose processes died, OPEN what running calls
 		Args: a.arguments("", 0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.prune != "" {
+				for _, name := range []string{"by", "from", "until"} {
+					if cmd.Flags().Changed(name) {
+						return reports.Usage("leave one of them out", "--prune removes, and --%s selects what is shown", name)
+					}
+				}
 				return a.pruneUsage(cmd.Context(), f)
 			}
 			return a.withDocuments(cmd.Context(), func(_ checkpoint.Store, docs document.Store) error {

@@ -35,7 +35,7 @@ func (s *session) watch(ctx context.Context, live *graph.Handle[json.RawMessage]
 	for _, node := range res.Starved {
 		s.Note("the join into %q was never complete, so it did not run", node)
 	}
-	return s.result(ctx, res.State)
+	return s.result(ctx, res.State, res.Starved...)
 }
 
 // follow shows the events of a run until it has ended. Wait returns its error.
