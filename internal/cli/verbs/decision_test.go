@@ -133,7 +133,7 @@ func TestDecisions_NamesThatSteerATerminalAreEscaped(t *testing.T) {
 	p.must(0, "resume", "--thread", "t", "--store", address, "--answer", "1")
 	for _, args := range []string{"history t", "diff t 1 3", "inbox", "export t", "export t --json", "history t --json"} {
 		e := p.must(0, append(strings.Fields(args), "--store", address)...)
-		text := !strings.Contains(args, "--json")
+		text := !strings.HasPrefix(args, "export") && !strings.Contains(args, "--json") // import checks the sums of an export
 		if text && strings.ContainsAny(e.stdout+e.stderr, "\u202e\u2066\x1b") {
 			t.Errorf("%s shows %q", args, e.stdout)
 		}
