@@ -21,15 +21,21 @@ import (
 //go:embed sql/documents.sql
 var documentSchema string
 
+//go:embed sql/documentindex.sql
+var documentIndex string
+
 // Documents returns the documents in this schema, for all processes that share it. It makes
 // their table if it is not there yet, unless Config.Migrate forbids it. It lasts until the
 // Store is closed.
 //
-// A write waits for others to the same partition. It is one round trip if each change sets a
-// document and has an If, else a transaction of a few round trips; so it is also if an If does not
-// hold. A read or a page of a query is one round trip.
+// A write waits for others of the same documents, and if it sets one without an Order, or more than
+// eight, for all others of the partition. It is one round trip. If an If does not hold, it is a
+// transaction of a few round trips. A read or a page of a query is one round trip.
 func (s *Store) Documents(ctx context.Context) (document.Store, error) {
-	if err := s.addTables(ctx, "documents", documentSchema); err != nil {
+	if err := s.add(ctx, "documents", documentSchema); err != nil {
+		return nil, err
+	}
+	if err := s.add(ctx, "documents_scan", documentIndex); err != nil {
 		return nil, err
 	}
 	return document.Over(documents{s}), nil
@@ -75,7 +81,8 @@ func (d documents) Write(ctx context.Context, w document.Write) (docs []document
 }
 
 func (d documents) write(ctx context.Context, tx pgx.Tx, w document.Write) ([]document.Doc, error) {
-	if err := lock(ctx, tx, d.lockName(w.Place)); err != nil {
+	partition, ids := d.locks(w)
+	if _, err := tx.Exec(ctx, lockText(ids), pgx.QueryExecModeExec, partition, ids); err != nil {
 		return nil, err
 	}
 	current, err := d.current(ctx, tx, w)
@@ -92,68 +99,94 @@ func (d documents) write(ctx context.Context, tx pgx.Tx, w document.Write) ([]do
 	return docs, d.put(ctx, tx, w, docs)
 }
 
-// writeAtOnceText writes all rows of a batch if all versions are those that are wanted, else none.
+// fewLocks is how many documents a write may lock one by one: the server has room for some
+// thousands of locks.
+const fewLocks = 8
+
+// locks returns the keys of the locks of a write: that of its partition, and those of its documents.
+// Without the latter the lock of the partition is exclusive. It is so for documents in the order of
+// their Seq: a reader must not find one before another with a lower Seq.
+//
+// All processes lock the partition first and the documents in one order, so none waits in a circle.
+func (d documents) locks(w document.Write) (partition int64, ids []int64) {
+	name := "document " + d.schema + " " + w.Collection + "\x00" + w.Partition
+	if len(w.Changes) <= fewLocks {
+		for _, c := range w.Changes {
+			if c.Value != nil && c.Order == "" {
+				return lockKey(name), nil
+			}
+			ids = append(ids, lockKey(name+"\x00"+c.ID))
+		}
+	}
+	slices.Sort(ids)
+	return lockKey(name), ids
+}
+
+// lockText takes the locks of a write until the end of the transaction.
+func lockText(ids []int64) string {
+	if ids == nil {
+		return "SELECT pg_advisory_xact_lock($1::bigint) WHERE $2::bigint[] IS NULL"
+	}
+	return "SELECT pg_advisory_xact_lock_shared($1::bigint), pg_advisory_xact_lock(k) FROM unnest($2::bigint[]) k"
+}
+
+// writeAtOnceText makes all changes of a batch if all versions are those that are wanted, and none
+// of the rows is from this write already. Else it makes none, and returns no row.
 const writeAtOnceText = `WITH wanted AS (
 		SELECT * FROM unnest($3::bytea[], $4::bytea[], $5::bigint[], $6::bytea[]) WITH ORDINALITY AS w (id, ord, version, value, i)
 	), current AS (
-		SELECT w.*, d.seq, coalesce(d.version, 0) AS found FROM wanted w
+		SELECT w.*, d.ctid AS row, d.seq, coalesce(d.version, 0) AS found, d.write FROM wanted w
 		LEFT JOIN {schema}.documents d ON d.collection = $1::bytea AND d.part = $2::bytea AND d.id = w.id
+	), fit AS (
+		SELECT * FROM current WHERE NOT EXISTS (SELECT FROM current o WHERE o.found <> o.version OR o.write = $8::text)
+	), gone AS (
+		DELETE FROM {schema}.documents d USING fit WHERE d.ctid = fit.row AND fit.value IS NULL
 	), put AS (
 		INSERT INTO {schema}.documents AS d (collection, part, id, ord, seq, version, value, write)
 		SELECT $1::bytea, $2::bytea, c.id, c.ord, coalesce(c.seq, c.n), c.n, c.value, $8::text
-		FROM (SELECT u.*, nextval($7::text::regclass) AS n FROM (
-			SELECT * FROM current WHERE NOT EXISTS (SELECT FROM current o WHERE o.found <> o.version) ORDER BY i
-		) u) c
+		FROM (SELECT u.*, nextval($7::text::regclass) AS n FROM (SELECT * FROM fit WHERE value IS NOT NULL ORDER BY i) u) c
 		ON CONFLICT (collection, part, id) DO UPDATE SET ord = excluded.ord, version = excluded.version, value = excluded.value, write = excluded.write
 		RETURNING d.id, d.seq, d.version
-	) SELECT w.i, p.seq, p.version FROM put p JOIN wanted w ON w.id = p.id`
+	) SELECT fit.i, coalesce(p.seq, 0), coalesce(p.version, 0) FROM fit LEFT JOIN put p ON p.id = fit.id`
 
-// writeAtOnce makes a write in one round trip if it only sets documents, each with an If. It
-// returns nil if it is not such a write, or if an If does not hold, for which this write itself may
-// be the reason.
+// writeAtOnce makes a write in one round trip. It returns nil if an If does not hold, or if it finds
+// the write made, for which a lost reply is the reason.
 //
-// The lock and the write are two statements of one implicit transaction, so the write sees all that
-// the lock waited for.
+// The locks and the write are two statements of one implicit transaction, so the write sees all that
+// the locks waited for.
 func (d documents) writeAtOnce(ctx context.Context, conn *pgxpool.Conn, w document.Write) ([]document.Doc, error) {
 	var ids, orders, values [][]byte
-	var versions []int64
+	var versions []pgtype.Int8
 	docs := make([]document.Doc, len(w.Changes))
 	for i, c := range w.Changes {
-		if c.If == nil || c.Value == nil {
-			return nil, nil
-		}
 		ids, orders, values = append(ids, []byte(c.ID)), append(orders, []byte(c.Order)), append(values, c.Value)
-		versions = append(versions, int64(*c.If))
-		docs[i] = document.Doc{Place: w.Place, ID: c.ID, Value: c.Value, Order: c.Order}
-	}
-	var args [][]byte
-	types := conn.Conn().TypeMap()
-	for _, a := range []struct {
-		oid   uint32
-		value any
-	}{
-		{pgtype.ByteaOID, []byte(w.Collection)}, {pgtype.ByteaOID, []byte(w.Partition)}, {pgtype.ByteaArrayOID, ids}, {pgtype.ByteaArrayOID, orders},
-		{pgtype.Int8ArrayOID, versions}, {pgtype.ByteaArrayOID, values}, {pgtype.TextOID, quote(d.schema) + ".document_versions"}, {pgtype.TextOID, w.Name},
-	} {
-		data, err := types.Encode(a.oid, pgx.BinaryFormatCode, a.value, []byte{})
-		if err != nil {
-			return nil, err
+		version := pgtype.Int8{}
+		if c.If != nil {
+			version = pgtype.Int8{Int64: int64(*c.If), Valid: true}
 		}
-		args = append(args, data)
+		versions = append(versions, version)
+		if c.Value != nil {
+			docs[i] = document.Doc{Place: w.Place, ID: c.ID, Value: c.Value, Order: c.Order}
+		}
 	}
-	formats := make([]int16, len(args))
-	for i := range formats {
-		formats[i] = pgx.BinaryFormatCode
-	}
+	partition, locked := d.locks(w)
 	var batch pgconn.Batch
-	key := strconv.FormatInt(lockKey(d.lockName(w.Place)), 10)
-	batch.ExecParams("SELECT pg_advisory_xact_lock($1::bigint)", [][]byte{[]byte(key)}, nil, nil, nil)
-	batch.ExecParams(d.sql(writeAtOnceText), args, nil, formats, nil)
+	if err := queue(conn, &batch, lockText(locked), partition, locked); err != nil {
+		return nil, err
+	}
+	err := queue(conn, &batch, d.sql(writeAtOnceText), []byte(w.Collection), []byte(w.Partition), ids, orders, versions, values,
+		quote(d.schema)+".document_versions", w.Name)
+	if err != nil {
+		return nil, err
+	}
 	results, err := conn.Conn().PgConn().ExecBatch(ctx, &batch).ReadAll()
 	if err != nil {
 		return nil, err
 	}
 	rows := results[len(results)-1].Rows
+	if len(rows) == 0 {
+		return nil, nil
+	}
 	for _, row := range rows {
 		var n [3]uint64
 		for i, text := range row {
@@ -163,15 +196,36 @@ func (d documents) writeAtOnce(ctx context.Context, conn *pgxpool.Conn, w docume
 		}
 		docs[n[0]-1].Seq, docs[n[0]-1].Version = n[1], n[2]
 	}
-	if len(rows) == 0 {
-		return nil, nil
-	}
 	return docs, nil
 }
 
-// lockName names the lock of a partition.
-func (d documents) lockName(p document.Place) string {
-	return "document " + d.schema + " " + p.Collection + "\x00" + p.Partition
+// queue adds a statement to a batch. Its results are text.
+func queue(conn *pgxpool.Conn, batch *pgconn.Batch, text string, values ...any) error {
+	types := conn.Conn().TypeMap()
+	var args [][]byte
+	var formats []int16
+	for _, v := range values {
+		var oid uint32
+		switch v.(type) {
+		case int64:
+			oid = pgtype.Int8OID
+		case []int64, []pgtype.Int8:
+			oid = pgtype.Int8ArrayOID
+		case []byte:
+			oid = pgtype.ByteaOID
+		case [][]byte:
+			oid = pgtype.ByteaArrayOID
+		default:
+			oid = pgtype.TextOID
+		}
+		data, err := types.Encode(oid, pgx.BinaryFormatCode, v, []byte{})
+		if err != nil {
+			return err
+		}
+		args, formats = append(args, data), append(formats, pgx.BinaryFormatCode)
+	}
+	batch.ExecParams(text, args, nil, formats, nil)
+	return nil
 }
 
 // current returns the rows that lie where w wants to write.
@@ -277,11 +331,15 @@ func (d documents) Scan(ctx context.Context, s document.Scan) (list []document.D
 	return list, more, err
 }
 
+// scannedDocuments is what a scan reads. The index documents_scan has the same two expressions.
+const scannedDocuments = `(SELECT collection || ''::bytea AS collection, part || ''::bytea AS part, id, ord, seq, version, value, write
+	FROM {schema}.documents) d`
+
 // scanDocuments returns the query of a scan, its parameters numbered and with their types. Each
-// is answered from the index documents_order.
+// is answered from the index documents_scan.
 func scanDocuments(s document.Scan) (string, []any) {
 	where, args := sqlscan.SQL(s)
-	return "SELECT " + documentColumns + " FROM {schema}.documents d" + numbered(where, args), args
+	return "SELECT " + documentColumns + " FROM " + scannedDocuments + numbered(where, args), args
 }
 
 // numbered returns conditions with numbers and types in place of their question marks.
@@ -301,7 +359,11 @@ func numbered(where string, args []any) string {
 // Count implements document.Table.
 func (d documents) Count(ctx context.Context, s document.Scan) (n int, err error) {
 	where, args := sqlscan.Where(s)
-	text := d.sql("SELECT count(*) FROM {schema}.documents d" + numbered(where, args))
+	from := scannedDocuments
+	if s.From == "" && s.Until == "" {
+		from = "{schema}.documents d" // all of a partition is counted in the index of the primary key
+	}
+	text := d.sql("SELECT count(*) FROM " + from + numbered(where, args))
 	err = d.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return conn.QueryRow(ctx, text, append([]any{d.mode}, args...)...).Scan(&n)
 	})

@@ -129,28 +129,124 @@ func TestDocuments_LastAreOneRoundTrip(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	batch := func(changes ...document.Change) func() {
+		return func() {
+			if _, err := d.Batch(t.Context(), document.At("conversations", "other"), changes); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	value := json.RawMessage(`1`)
 	for round := range 2 { // in the first round the server learns the statements
-		for what, do := range map[string]func(){"the last 20 of 10,000": last, "a get": get} {
+		for what, do := range map[string]func(){
+			"the last 20 of 10,000": last, "a get": get, "a set": batch(document.Change{ID: "new", Value: value}),
+			"a deletion": batch(document.Change{ID: "new"}),
+			"a batch":    batch(document.Change{ID: "none"}, document.Change{ID: "1", Value: value, Order: "a"}, document.Change{ID: "none 2", If: new(uint64(0))}),
+		} {
 			if got := p.count(do); round > 0 && got != 1 {
 				t.Errorf("rule: %s is one round trip\n got: %d", what, got)
 			}
 		}
 	}
-	plan := planOf(t, schema)
-	if !strings.Contains(plan, "Index Scan Backward using documents_order") || strings.Contains(plan, "Sort") {
+	query, args := postgres.ScanDocuments(document.Scan{Place: at, Reverse: true, Limit: 20}, schema)
+	plan := planOf(t, query, args...)
+	if !strings.Contains(plan, "Index Scan Backward using documents_scan") || strings.Contains(plan, "Sort") {
 		t.Errorf("rule: the last are read from an index, backwards\n got: %s", plan)
 	}
 }
 
-func planOf(t *testing.T, schema string) (plan string) {
+func TestDocuments_WritesWaitOnlyForTheSameDocuments(t *testing.T) {
+	schema, at, value := freshSchema(), document.At("c", "p"), json.RawMessage(`1`)
+	d := documentsOf(t, open(t, cluster.dsn(), postgres.Config{Schema: schema, RetryFor: time.Minute}))
+	a, b := document.Change{ID: "a", Value: value, Order: "1"}, document.Change{ID: "b", Value: value, Order: "1"}
+	partition, ids := postgres.DocumentLocks(schema, document.Write{Place: at, Changes: []document.Change{a}})
+	conn, err := pgx.Connect(t.Context(), cluster.dsn())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "SELECT pg_advisory_xact_lock_shared($1), pg_advisory_xact_lock($2)", partition, ids[0]); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []document.Change{b, {ID: "b"}} {
+		if _, err := d.Batch(t.Context(), at, []document.Change{c}); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	many := []document.Change{b}
+	for i := range 8 {
+		many = append(many, document.Change{ID: fmt.Sprint(i), Value: value, Order: "1"})
+	}
+	written := make(chan error)
+	waiting := 0
+	for what, changes := range map[string][]document.Change{
+		"the same document": {b, a}, "its deletion": {{ID: "a"}}, "a document without an Order": {b, {ID: "c", Value: value}}, "many documents": many,
+	} {
+		waiting++
+		go func() {
+			_, err := d.Batch(t.Context(), at, changes)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", what, err)
+			}
+			written <- err
+		}()
+	}
+	for n := 0; n < waiting; {
+		select {
+		case err := <-written:
+			t.Fatalf("a write did not wait: %v", err)
+		default:
+		}
+		const text = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND (classid::bigint << 32) | objid::bigint = ANY ($1)"
+		if err := tx.QueryRow(t.Context(), text, append(ids, partition)).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range waiting {
+		if err := <-written; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestDocuments_OneIsFoundByItsKey asks PostgreSQL about a partition that no ANALYZE has seen, so that
+// the server takes it for small.
+func TestDocuments_OneIsFoundByItsKey(t *testing.T) {
+	schema := freshSchema()
+	store := open(t, cluster.dsn(), postgres.Config{Schema: schema})
+	d := documentsOf(t, store)
+	admin(t, cluster, "ALTER TABLE "+schema+".documents SET (autovacuum_enabled = false)")
+	documenttest.Fill(t, d, document.At("conversations", "thread"), 1000)
+	for _, end := range []string{"d.id = '7'", "d.id = ANY (ARRAY['7', '8']::bytea[])"} {
+		for _, begin := range []string{"SELECT *", "DELETE"} {
+			plan := planOf(t, begin+" FROM "+schema+".documents d WHERE d.collection = 'conversations' AND d.part = 'thread' AND "+end)
+			if !strings.Contains(plan, "documents_pkey") {
+				t.Errorf("%s: %s\n%s", begin, end, plan)
+			}
+		}
+	}
+	plan := planOf(t, "SELECT w.id, d.seq FROM unnest(ARRAY['7'::bytea]) w (id) LEFT JOIN "+schema+`.documents d
+		ON d.collection = 'conversations' AND d.part = 'thread' AND d.id = w.id`)
+	if !strings.Contains(plan, "documents_pkey") {
+		t.Error(plan)
+	}
+}
+
+func planOf(t *testing.T, query string, args ...any) (plan string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), cluster.dsn())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	rows, err := conn.Query(t.Context(), "EXPLAIN SELECT * FROM "+schema+`.documents d
-		WHERE d.collection = 'conversations'::bytea AND d.part = 'thread'::bytea ORDER BY d.ord DESC, d.seq DESC LIMIT 21`)
+	rows, err := conn.Query(t.Context(), "EXPLAIN "+query, args...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,41 +28,42 @@ var memorySchema string
 // a few round trips, and waits for others to the same namespace; a read or a page of a
 // search is one round trip.
 func (s *Store) Memory(ctx context.Context) (memory.Store, error) {
-	if err := s.addTables(ctx, "memories", memorySchema); err != nil {
+	if err := s.add(ctx, "memories", memorySchema); err != nil {
 		return nil, err
 	}
 	return memory.Over(memories{s}), nil
 }
 
-// addTables makes tables beside those of the threads, unless the first of them is there.
-func (s *Store) addTables(ctx context.Context, first, schema string) error {
+// add runs a script in the schema, unless the table or index is there that it makes first.
+func (s *Store) add(ctx context.Context, first, script string) error {
 	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
-		there, err := s.hasTable(ctx, conn, first)
+		there, err := s.has(ctx, conn, first)
 		switch {
 		case err != nil || there:
 			return err
 		case s.migrate == MigrateNever:
-			return fmt.Errorf("%w: schema %q has no table %s; open it once with MigrateUp, by a role that may", checkpoint.ErrUnsupported, s.schema, first)
+			return fmt.Errorf("%w: schema %q has no %s; open it once with MigrateUp, by a role that may", checkpoint.ErrUnsupported, s.schema, first)
 		}
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return s.makeTables(ctx, tx, first, schema) })
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return s.run(ctx, tx, first, script) })
 	})
 }
 
-func (s *Store) hasTable(ctx context.Context, q querier, name string) (there bool, err error) {
-	const text = "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = $2)"
+// has reports whether the schema has a table or an index.
+func (s *Store) has(ctx context.Context, q querier, name string) (there bool, err error) {
+	const text = "SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2)"
 	err = q.QueryRow(ctx, text, pgx.QueryExecModeExec, s.schema, name).Scan(&there)
 	return there, err
 }
 
-// makeTables makes the tables, unless another process was faster.
-func (s *Store) makeTables(ctx context.Context, tx pgx.Tx, first, schema string) error {
+// run runs a script, unless another process was faster.
+func (s *Store) run(ctx context.Context, tx pgx.Tx, first, script string) error {
 	if err := lock(ctx, tx, "weft "+s.schema); err != nil {
 		return err
 	}
-	if there, err := s.hasTable(ctx, tx, first); err != nil || there {
+	if there, err := s.has(ctx, tx, first); err != nil || there {
 		return err
 	}
-	_, err := tx.Conn().PgConn().Exec(ctx, strings.ReplaceAll(schema, "{schema}", quote(s.schema))).ReadAll()
+	_, err := tx.Conn().PgConn().Exec(ctx, strings.ReplaceAll(script, "{schema}", quote(s.schema))).ReadAll()
 	return err
 }
 

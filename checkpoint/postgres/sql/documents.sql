@@ -14,5 +14,3 @@ CREATE TABLE {schema}.documents (
 	write      text NOT NULL,      -- the name of the write that put it
 	PRIMARY KEY (collection, part, id)
 ) WITH (fillfactor = 80);
-
-CREATE INDEX documents_order ON {schema}.documents (collection, part, ord, seq);
