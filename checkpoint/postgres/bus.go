@@ -13,6 +13,9 @@ import (
 //go:embed sql/events.sql
 var eventSchema string
 
+//go:embed sql/events2.sql
+var eventSchema2 string
+
 // Bus returns a bus in this schema, for all processes that share it. It stores the newest keep
 // events of each topic, 10,000 if keep is 0. It creates its tables if they are missing, unless
 // Config.Migrate forbids it. Followers in other processes get an event within 20 ms; that costs one
@@ -20,6 +23,9 @@ var eventSchema string
 // behind a pooler. The bus is usable until the Store is closed.
 func (s *Store) Bus(ctx context.Context, keep int) (topic.Bus, error) {
 	if err := s.add(ctx, "events", eventSchema); err != nil {
+		return nil, err
+	}
+	if err := s.add(ctx, "append_1", eventSchema2); err != nil {
 		return nil, err
 	}
 	return topic.Over(events{s}, keep, 0), nil
@@ -30,21 +36,13 @@ type events struct{ *Store }
 
 var _ topic.Table = events{}
 
-const appendText = `WITH t AS (
-		INSERT INTO {schema}.topics AS t (name, last) VALUES ($1::bytea, 1)
-		ON CONFLICT (name) DO UPDATE SET last = t.last + 1 RETURNING last
-	), e AS (
-		INSERT INTO {schema}.events (topic, position, data) SELECT $1::bytea, t.last, $2::bytea FROM t
-	)
-	DELETE FROM {schema}.events AS old USING t WHERE old.topic = $1::bytea AND old.position <= t.last - $3::bigint`
-
 // Append implements topic.Table, in one round trip.
 func (e events) Append(ctx context.Context, name string, data []byte, keep int) error {
 	if data == nil {
 		data = []byte{}
 	}
 	return e.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
-		_, err := conn.Exec(ctx, e.sql(appendText), e.mode, []byte(name), data, int64(keep))
+		_, err := conn.Exec(ctx, e.sql("SELECT {schema}.append_1($1, $2, $3)"), e.mode, []byte(name), data, int64(keep))
 		return err
 	})
 }

@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weftrun/weft/checkpoint/document"
@@ -21,8 +18,8 @@ import (
 //go:embed sql/documents.sql
 var documentSchema string
 
-//go:embed sql/documentindex.sql
-var documentIndex string
+//go:embed sql/documents2.sql
+var documentSchema2 string
 
 // Documents returns the documents in this schema, for all processes that share it. It makes
 // their table if it is not there yet, unless Config.Migrate forbids it. It lasts until the
@@ -35,7 +32,7 @@ func (s *Store) Documents(ctx context.Context) (document.Store, error) {
 	if err := s.add(ctx, "documents", documentSchema); err != nil {
 		return nil, err
 	}
-	if err := s.add(ctx, "documents_scan", documentIndex); err != nil {
+	if err := s.add(ctx, "documents_scan", documentSchema2); err != nil {
 		return nil, err
 	}
 	return document.Over(documents{s}), nil
@@ -82,7 +79,7 @@ func (d documents) Write(ctx context.Context, w document.Write) (docs []document
 
 func (d documents) write(ctx context.Context, tx pgx.Tx, w document.Write) ([]document.Doc, error) {
 	partition, ids := d.locks(w)
-	if _, err := tx.Exec(ctx, lockText(ids), pgx.QueryExecModeExec, partition, ids); err != nil {
+	if _, err := tx.Exec(ctx, d.sql("SELECT {schema}.lock_documents_1($1, $2)"), d.mode, partition, ids); err != nil {
 		return nil, err
 	}
 	current, err := d.current(ctx, tx, w)
@@ -122,110 +119,37 @@ func (d documents) locks(w document.Write) (partition int64, ids []int64) {
 	return lockKey(name), ids
 }
 
-// lockText takes the locks of a write until the end of the transaction.
-func lockText(ids []int64) string {
-	if ids == nil {
-		return "SELECT pg_advisory_xact_lock($1::bigint) WHERE $2::bigint[] IS NULL"
-	}
-	return "SELECT pg_advisory_xact_lock_shared($1::bigint), pg_advisory_xact_lock(k) FROM unnest($2::bigint[]) k"
-}
-
-// writeAtOnceText makes all changes of a batch if all versions are those that are wanted, and none
-// of the rows is from this write already. Else it makes none, and returns no row.
-const writeAtOnceText = `WITH wanted AS (
-		SELECT * FROM unnest($3::bytea[], $4::bytea[], $5::bigint[], $6::bytea[]) WITH ORDINALITY AS w (id, ord, version, value, i)
-	), current AS (
-		SELECT w.*, d.ctid AS row, d.seq, coalesce(d.version, 0) AS found, d.write FROM wanted w
-		LEFT JOIN {schema}.documents d ON d.collection = $1::bytea AND d.part = $2::bytea AND d.id = w.id
-	), fit AS (
-		SELECT * FROM current WHERE NOT EXISTS (SELECT FROM current o WHERE o.found <> o.version OR o.write = $8::text)
-	), gone AS (
-		DELETE FROM {schema}.documents d USING fit WHERE d.ctid = fit.row AND fit.value IS NULL
-	), put AS (
-		INSERT INTO {schema}.documents AS d (collection, part, id, ord, seq, version, value, write)
-		SELECT $1::bytea, $2::bytea, c.id, c.ord, coalesce(c.seq, c.n), c.n, c.value, $8::text
-		FROM (SELECT u.*, nextval($7::text::regclass) AS n FROM (SELECT * FROM fit WHERE value IS NOT NULL ORDER BY i) u) c
-		ON CONFLICT (collection, part, id) DO UPDATE SET ord = excluded.ord, version = excluded.version, value = excluded.value, write = excluded.write
-		RETURNING d.id, d.seq, d.version
-	) SELECT fit.i, coalesce(p.seq, 0), coalesce(p.version, 0) FROM fit LEFT JOIN put p ON p.id = fit.id`
-
 // writeAtOnce makes a write in one round trip. It returns nil if an If does not hold, or if it finds
 // the write made, for which a lost reply is the reason.
-//
-// The locks and the write are two statements of one implicit transaction, so the write sees all that
-// the locks waited for.
 func (d documents) writeAtOnce(ctx context.Context, conn *pgxpool.Conn, w document.Write) ([]document.Doc, error) {
 	var ids, orders, values [][]byte
-	var versions []pgtype.Int8
+	var versions []*uint64
 	docs := make([]document.Doc, len(w.Changes))
 	for i, c := range w.Changes {
-		ids, orders, values = append(ids, []byte(c.ID)), append(orders, []byte(c.Order)), append(values, c.Value)
-		version := pgtype.Int8{}
-		if c.If != nil {
-			version = pgtype.Int8{Int64: int64(*c.If), Valid: true}
-		}
-		versions = append(versions, version)
+		ids, orders, values, versions = append(ids, []byte(c.ID)), append(orders, []byte(c.Order)), append(values, c.Value), append(versions, c.If)
 		if c.Value != nil {
 			docs[i] = document.Doc{Place: w.Place, ID: c.ID, Value: c.Value, Order: c.Order}
 		}
 	}
 	partition, locked := d.locks(w)
-	var batch pgconn.Batch
-	if err := queue(conn, &batch, lockText(locked), partition, locked); err != nil {
-		return nil, err
-	}
-	err := queue(conn, &batch, d.sql(writeAtOnceText), []byte(w.Collection), []byte(w.Partition), ids, orders, versions, values,
-		quote(d.schema)+".document_versions", w.Name)
+	rows, err := conn.Query(ctx, d.sql("SELECT change, new_seq, new_version FROM {schema}.write_documents_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"),
+		d.mode, partition, locked, []byte(w.Collection), []byte(w.Partition), ids, orders, versions, values, quote(d.schema)+".document_versions", w.Name)
 	if err != nil {
 		return nil, err
 	}
-	results, err := conn.Conn().PgConn().ExecBatch(ctx, &batch).ReadAll()
-	if err != nil {
-		return nil, err
-	}
-	rows := results[len(results)-1].Rows
-	if len(rows) == 0 {
-		return nil, nil
-	}
-	for _, row := range rows {
-		var n [3]uint64
-		for i, text := range row {
-			if n[i], err = strconv.ParseUint(string(text), 10, 64); err != nil {
-				return nil, err
-			}
+	defer rows.Close()
+	made := false
+	for rows.Next() {
+		var change, seq, version int64
+		if err := rows.Scan(&change, &seq, &version); err != nil {
+			return nil, err
 		}
-		docs[n[0]-1].Seq, docs[n[0]-1].Version = n[1], n[2]
+		docs[change-1].Seq, docs[change-1].Version, made = uint64(seq), uint64(version), true
 	}
-	return docs, nil
-}
-
-// queue adds a statement to a batch. Its results are text.
-func queue(conn *pgxpool.Conn, batch *pgconn.Batch, text string, values ...any) error {
-	types := conn.Conn().TypeMap()
-	var args [][]byte
-	var formats []int16
-	for _, v := range values {
-		var oid uint32
-		switch v.(type) {
-		case int64:
-			oid = pgtype.Int8OID
-		case []int64, []pgtype.Int8:
-			oid = pgtype.Int8ArrayOID
-		case []byte:
-			oid = pgtype.ByteaOID
-		case [][]byte:
-			oid = pgtype.ByteaArrayOID
-		default:
-			oid = pgtype.TextOID
-		}
-		data, err := types.Encode(oid, pgx.BinaryFormatCode, v, []byte{})
-		if err != nil {
-			return err
-		}
-		args, formats = append(args, data), append(formats, pgx.BinaryFormatCode)
+	if !made {
+		docs = nil
 	}
-	batch.ExecParams(text, args, nil, formats, nil)
-	return nil
+	return docs, rows.Err()
 }
 
 // current returns the rows that lie where w wants to write.

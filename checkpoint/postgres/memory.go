@@ -34,7 +34,7 @@ func (s *Store) Memory(ctx context.Context) (memory.Store, error) {
 	return memory.Over(memories{s}), nil
 }
 
-// add runs a script in the schema, unless the table or index is there that it makes first.
+// add runs a script in the schema, unless what it makes first is there: a table, an index or a function.
 func (s *Store) add(ctx context.Context, first, script string) error {
 	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		there, err := s.has(ctx, conn, first)
@@ -48,9 +48,10 @@ func (s *Store) add(ctx context.Context, first, script string) error {
 	})
 }
 
-// has reports whether the schema has a table or an index.
+// has reports whether the schema has a table, an index or a function.
 func (s *Store) has(ctx context.Context, q querier, name string) (there bool, err error) {
-	const text = "SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2)"
+	const text = `SELECT EXISTS (SELECT FROM pg_class WHERE relnamespace = n.oid AND relname = $2)
+		OR EXISTS (SELECT FROM pg_proc WHERE pronamespace = n.oid AND proname = $2) FROM pg_namespace n WHERE n.nspname = $1`
 	err = q.QueryRow(ctx, text, pgx.QueryExecModeExec, s.schema, name).Scan(&there)
 	return there, err
 }
