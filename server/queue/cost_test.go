@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -114,6 +115,7 @@ func TestQueue_IsNotNotifiedTwice(t *testing.T) {
 			t.Error("the queue misses its own change")
 		}
 		again, news := own.Changed("t1"), other.Changed("t1")
+		synctest.Wait()
 		bus.flush(t)
 		synctest.Wait()
 		select {
@@ -171,4 +173,82 @@ func TestCreate_DelaysNoOtherRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	claim(t, q, 4, "r1")
+}
+
+// slow is a bus whose events wait until they are received from it.
+type slow struct {
+	topic.Local
+	events chan string
+}
+
+func (s *slow) Publish(ctx context.Context, _ string, data []byte) error {
+	select {
+	case s.events <- string(data):
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+func TestQueue_AnnouncesManyChangesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, bus := inMemory(), &slow{events: make(chan string)}
+		q, err := queue.New(queue.Config{Store: s.store, Documents: s.docs, Bus: bus})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Announced(t.Context()) // there is nothing to wait for
+		create(t, q, "t1", "r1", queue.Enqueue)
+		synctest.Wait() // the first is on its way
+		for i, thread := range []string{"t3", "t2", "t2"} {
+			create(t, q, thread, fmt.Sprint("r", i), queue.Enqueue)
+		}
+		announced := make(chan struct{})
+		go func() { q.Announced(t.Context()); close(announced) }()
+		for _, want := range []string{`"threads":["t1"]}`, `"threads":["t2","t3"]}`} {
+			synctest.Wait()
+			select {
+			case <-announced:
+				t.Errorf("%s is not announced", want)
+			default:
+			}
+			if got := <-bus.events; !strings.HasSuffix(got, want) {
+				t.Errorf("got %s, want %s at its end", got, want)
+			}
+		}
+		<-announced
+		create(t, q, "t1", "r2", queue.Enqueue)
+		begun := time.Now()
+		q.Announced(t.Context()) // the bus is away
+		if took := time.Since(begun); took != 5*time.Second {
+			t.Errorf("waited %v for a bus that is away, want 5s", took)
+		}
+	})
+}
+
+// The announcements of an older process have one thread, a zero byte and the id of its queue.
+func TestQueue_ReadsAnnouncementsOfOlderProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, bus := inMemory(), new(topic.Local)
+		ctx, stop := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer stop()
+		q, err := queue.New(queue.Config{Store: s.store, Documents: s.docs, Bus: bus})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = q.Follow(ctx) }()
+		synctest.Wait()
+		for _, thread := range []string{"t1", "a\x00b", ""} {
+			news := q.Changed(thread)
+			if err := bus.Publish(ctx, "weft.work", []byte(thread+"\x00other")); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			select {
+			case <-news:
+			default:
+				t.Errorf("the queue misses the change of thread %q", thread)
+			}
+		}
+	})
 }

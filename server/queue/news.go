@@ -1,10 +1,14 @@
 package queue
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"hash/maphash"
-	"strings"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 )
 
 // workTopic is where processes announce threads whose lines have changed.
@@ -66,12 +70,95 @@ func (s *signals) changed(thread string) {
 // Changed returns a channel that is closed by the next change of a thread, or with "" of any.
 func (q *Queue) Changed(thread string) <-chan struct{} { return q.news.next(thread) }
 
+// announcement is an event of workTopic.
+type announcement struct {
+	Queue   string   `json:"queue"`   // the id of the queue that announces
+	Threads []string `json:"threads"` // whose lines have changed
+}
+
+// readAnnouncement reads an event. An older process sent the name of a thread, a zero byte, and the
+// id of the queue.
+func readAnnouncement(data []byte) (a announcement) {
+	if json.Unmarshal(data, &a) == nil {
+		return a
+	}
+	i := bytes.LastIndexByte(data, 0)
+	return announcement{Queue: string(data[i+1:]), Threads: []string{string(data[:max(i, 0)])}}
+}
+
+// announcements are the threads that are to be announced.
+type announcements struct {
+	mu      sync.Mutex
+	threads map[string]bool
+	done    chan struct{} // closed when all are announced; nil if there are none
+}
+
+const (
+	threadsAtOnce = 100             // most threads of one announcement
+	announceTime  = 5 * time.Second // bounds one announcement
+)
+
 // announce announces to all processes that the line of a thread has changed. What they miss they
-// find by looking. The event has the name of the thread, a zero byte, and the id of the queue.
-func (q *Queue) announce(ctx context.Context, thread string) {
+// find by looking, so it does not wait for the bus, which many changes use at once.
+func (q *Queue) announce(thread string) {
 	q.news.changed(thread)
-	if q.config.Bus != nil {
-		_ = q.config.Bus.Publish(ctx, workTopic, []byte(thread+"\x00"+q.id))
+	if q.config.Bus == nil {
+		return
+	}
+	a := &q.announcements
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.done == nil {
+		a.threads, a.done = map[string]bool{}, make(chan struct{})
+		go q.publish()
+	}
+	a.threads[thread] = true
+}
+
+// publish publishes announcements until there are none.
+func (q *Queue) publish() {
+	for {
+		threads := q.announcements.take()
+		if threads == nil {
+			return
+		}
+		data, err := json.Marshal(announcement{q.id, threads})
+		if err == nil {
+			ctx, cancel := context.WithTimeout(context.Background(), announceTime)
+			_ = q.config.Bus.Publish(ctx, workTopic, data)
+			cancel()
+		}
+	}
+}
+
+// take takes the threads of the next announcement; nil if there are none.
+func (a *announcements) take() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	threads := slices.Sorted(maps.Keys(a.threads))
+	if len(threads) == 0 {
+		close(a.done)
+		a.done = nil
+		return nil
+	}
+	threads = threads[:min(len(threads), threadsAtOnce)]
+	for _, t := range threads {
+		delete(a.threads, t)
+	}
+	return threads
+}
+
+// Announced waits until the changes that this process has made are announced to the others, as one
+// that ends should. Without it they notice them within a second.
+func (q *Queue) Announced(ctx context.Context) {
+	q.announcements.mu.Lock()
+	done := q.announcements.done
+	q.announcements.mu.Unlock()
+	if done != nil {
+		select {
+		case <-done:
+		case <-ctx.Done():
+		}
 	}
 }
 
@@ -89,12 +176,10 @@ func (q *Queue) Follow(ctx context.Context) error {
 		if err != nil {
 			continue
 		}
-		thread, by := string(e.Data), ""
-		if i := strings.LastIndexByte(thread, 0); i >= 0 {
-			thread, by = thread[:i], thread[i+1:]
-		}
-		if by != q.id {
-			q.news.changed(thread)
+		if a := readAnnouncement(e.Data); a.Queue != q.id {
+			for _, thread := range a.Threads {
+				q.news.changed(thread)
+			}
 		}
 	}
 	return ctx.Err()

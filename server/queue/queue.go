@@ -71,6 +71,8 @@ type Queue struct {
 	news   signals
 	id     string // of this queue among those that announce changes
 	search search // for the runs of dead processes
+
+	announcements announcements
 }
 
 const (

@@ -121,7 +121,7 @@ func (t *thread) store(ctx context.Context) error {
 	if t.later || len(t.line.Runs) == 0 {
 		_ = t.lookLater(ctx) // the change is stored: without this a worker looks too early
 	}
-	t.queue.announce(ctx, t.id)
+	t.queue.announce(t.id)
 	return nil
 }
 

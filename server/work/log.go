@@ -305,3 +305,9 @@ func (p *projector) whole(r *loggedRun, ev graph.Event) graph.Event {
 	}
 	return ev
 }
+
+// logs reports whether the engine of a graph writes the log of its runs.
+func logs(g graph.Untyped) bool {
+	l, ok := g.(eventlog.Logged)
+	return ok && l.Logged()
+}

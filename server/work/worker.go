@@ -73,6 +73,7 @@ const claimsAtOnce = 4
 func (w *Worker) Work(ctx context.Context) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	defer w.announced(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	free := make(chan struct{}, w.config.Slots)
@@ -123,6 +124,16 @@ func (w *Worker) Work(ctx context.Context) {
 		<-drained
 	case <-drained:
 	}
+}
+
+// announceTime bounds how long a worker that has drained waits until other processes are notified.
+const announceTime = time.Second
+
+// announced waits until the runs that were put back are announced to other processes.
+func (w *Worker) announced(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), announceTime)
+	defer cancel()
+	w.config.Queue.Announced(ctx)
 }
 
 // run runs a claim to its end, and logs how it ended.
@@ -226,12 +237,6 @@ func storeWasAway(g graph.Untyped, o Outcome) bool {
 	}
 	_, remote := g.(Engine)
 	return !remote && graph.StoreWasAway(o.Err)
-}
-
-// logs reports whether the engine of a graph writes the log of its runs.
-func logs(g graph.Untyped) bool {
-	l, ok := g.(eventlog.Logged)
-	return ok && l.Logged()
 }
 
 // note adds a note to the log.

@@ -217,6 +217,7 @@ func (a *app) withRuns(ctx context.Context, f *runsFlags, fn func(servedRuns) er
 		if err != nil {
 			return err
 		}
+		defer q.Announced(context.WithoutCancel(ctx)) // this process ends
 		return fn(storedRuns{q})
 	})
 }
