@@ -52,4 +52,6 @@
 // chain by an integer that is never used twice. The numbered files in sql define the tables, and
 // the table layout has the number of the last one that ran. The name of a function ends in the
 // layout that introduced it. Old functions stay, so processes of two versions can share a schema.
+// Documents, events, blobs and memory have tables and functions of their own, which are not part of
+// the layout. The first use of each creates what is missing.
 package postgres

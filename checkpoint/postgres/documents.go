@@ -100,13 +100,13 @@ func (d documents) write(ctx context.Context, tx pgx.Tx, w document.Write) ([]do
 // thousands of locks.
 const fewLocks = 8
 
-// locks returns the keys of the locks of a write: that of its partition, and those of its documents.
-// Without the latter the lock of the partition is exclusive. It is so for documents in the order of
-// their Seq: a reader must not find one before another with a lower Seq.
+// locks returns the keys of the locks of a write: that of its partition, and those of its
+// documents. Without the latter the lock of the partition is exclusive. It is so for documents in
+// the order of their Seq: a reader must not find one before another with a lower Seq.
 //
 // All processes lock the partition first and the documents in one order, so none waits in a circle.
 func (d documents) locks(w document.Write) (partition int64, ids []int64) {
-	name := "document " + d.schema + " " + w.Collection + "\x00" + w.Partition
+	name := d.lockName(w.Place)
 	if len(w.Changes) <= fewLocks {
 		for _, c := range w.Changes {
 			if c.Value != nil && c.Order == "" {
@@ -119,8 +119,8 @@ func (d documents) locks(w document.Write) (partition int64, ids []int64) {
 	return lockKey(name), ids
 }
 
-// writeAtOnce makes a write in one round trip. It returns nil if an If does not hold, or if it finds
-// the write made, for which a lost reply is the reason.
+// writeAtOnce makes a write in one round trip. It returns nil if an If does not hold, or if it
+// finds the write made, for which a lost reply is the reason.
 func (d documents) writeAtOnce(ctx context.Context, conn *pgxpool.Conn, w document.Write) ([]document.Doc, error) {
 	var ids, orders, values [][]byte
 	var versions []*uint64
@@ -150,6 +150,11 @@ func (d documents) writeAtOnce(ctx context.Context, conn *pgxpool.Conn, w docume
 		docs = nil
 	}
 	return docs, rows.Err()
+}
+
+// lockName names the lock of a partition.
+func (d documents) lockName(p document.Place) string {
+	return "document " + d.schema + " " + p.Collection + "\x00" + p.Partition
 }
 
 // current returns the rows that lie where w wants to write.

@@ -216,8 +216,8 @@ func TestDocuments_WritesWaitOnlyForTheSameDocuments(t *testing.T) {
 	}
 }
 
-// TestDocuments_OneIsFoundByItsKey asks PostgreSQL about a partition that no ANALYZE has seen, so that
-// the server takes it for small.
+// TestDocuments_OneIsFoundByItsKey asks PostgreSQL about a partition that no ANALYZE has seen, so
+// that the server takes it for small.
 func TestDocuments_OneIsFoundByItsKey(t *testing.T) {
 	schema := freshSchema()
 	store := open(t, cluster.dsn(), postgres.Config{Schema: schema})

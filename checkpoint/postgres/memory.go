@@ -34,7 +34,8 @@ func (s *Store) Memory(ctx context.Context) (memory.Store, error) {
 	return memory.Over(memories{s}), nil
 }
 
-// add runs a script in the schema, unless what it makes first is there: a table, an index or a function.
+// add runs a script in the schema, unless what it makes first is there: a table, an index or a
+// function.
 func (s *Store) add(ctx context.Context, first, script string) error {
 	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		there, err := s.has(ctx, conn, first)
