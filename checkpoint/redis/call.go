@@ -20,16 +20,20 @@ const (
 )
 
 // call runs a script on a key until there is an answer, a reason to give up, or no
-// time left. beside goes out with the first try and is waited for; what is lost of it
-// is sent again when the call is done, and plays no part in the answer. A reply that is
-// nil is no error.
+// time left. beside goes out with the first try, before it, and is waited for. It is sent
+// again behind the try, in case another process has undone it in between; and when the call is
+// done, if it was lost. It plays no part in the answer. A reply that is nil is no error.
 func (s *Store) call(ctx context.Context, sc *script, key string, args []any, beside ...*job) (any, error) {
 	c := call{store: s, script: sc, key: key, args: args, size: sizeOf(args), writes: sc.writes, beside: beside}
 	reply, err := c.run(ctx)
 	for _, b := range beside {
-		if err == nil && s.isLost(b) {
+		switch {
+		case err != nil:
+		case s.isLost(b):
 			again := call{store: s, key: b.key, args: b.cmd.Args(), size: b.size, writes: true, budget: c.budget}
 			_, _ = again.run(ctx) // it plays no part in the answer
+		case b.pipeline != s.pipelines.of(key):
+			s.start(b.pipeline, b.again())
 		}
 	}
 	return reply, err
@@ -155,7 +159,12 @@ func (c *call) try(ctx context.Context) (any, error) {
 			c.store.start(other, b)
 		}
 	}
-	if !c.store.start(l, append(along, j)...) {
+	jobs := append(along, j)
+	for _, b := range along {
+		again := b.again()
+		jobs, beside = append(jobs, again), append(beside, again)
+	}
+	if !c.store.start(l, jobs...) {
 		return nil, c.closed()
 	}
 	if !c.wait(ctx, j) {

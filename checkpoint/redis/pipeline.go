@@ -42,6 +42,9 @@ func newJob(key string, size int, args ...any) *job {
 	return &job{cmd: redis.NewCmd(context.Background(), args...), key: key, size: size, done: make(chan struct{})}
 }
 
+// again returns the same job, to be sent once more.
+func (j *job) again() *job { return newJob(j.key, j.size, j.cmd.Args()...) }
+
 // pipeline sends the jobs of one server.
 type pipeline struct {
 	mu      sync.Mutex

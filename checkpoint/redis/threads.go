@@ -16,7 +16,7 @@ import (
 
 // The index of threads is a sorted set of ids in each of a fixed number of keys, which
 // a cluster spreads over its nodes. It is a hint: a thread is added before its first
-// commit, and a listing that finds no such thread removes it.
+// commit and after it, and a listing that finds no such thread removes it.
 const (
 	indexKeys   = 16
 	relistEvery = 64 // commits, after which a thread is put in again
