@@ -180,7 +180,7 @@ func (a a2aCall) fill(t *a2a.Task, r queue.Run) error {
 		t.State = a2a.Working
 		return nil
 	}
-	o, err := a.server.outcomeOf(a.Context(), r)
+	o, err := a.outcomeOf(r)
 	if err != nil {
 		return err
 	}

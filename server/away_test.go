@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -76,8 +77,18 @@ func (s *eventful) once(collection, id string, f func()) {
 // laden is a store that calls functions before its calls.
 type laden struct {
 	*checkpoint.Memory
+	load   func(key checkpoint.Key) error
 	commit func(ctx context.Context) error
 	remove func(ctx context.Context, thread string) error
+}
+
+func (s *laden) Load(ctx context.Context, key checkpoint.Key, seq uint64) (checkpoint.Snapshot, error) {
+	if s.load != nil {
+		if err := s.load(key); err != nil {
+			return checkpoint.Snapshot{}, err
+		}
+	}
+	return s.Memory.Load(ctx, key, seq)
 }
 
 func (s *laden) Commit(ctx context.Context, c checkpoint.Commit) error {
@@ -338,6 +349,31 @@ func TestCommand_WhileTheStoreIsAway(t *testing.T) {
 		}()
 		if got := respond(); got.Get("type").String() != "success" {
 			t.Errorf("the answer is %s, want success", got)
+		}
+	})
+}
+
+// The run of a tool has ended: an error would make the client call the tool again.
+func TestMCP_OutlastsAStoreThatIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, away := &laden{Memory: new(checkpoint.Memory)}, 0
+		s := newSingle(t, adds, withStore(store))
+		store.load = func(checkpoint.Key) error {
+			if away--; away >= 0 {
+				return checkpoint.ErrUnavailable
+			}
+			return nil
+		}
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/mcp", nil)
+		c := &call{Request: r, w: httptest.NewRecorder(), server: s.Server}
+		made, err := c.enqueue(runRequest{AssistantID: "g", Input: json.RawMessage(`{}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.work(made.run.Thread)
+		away = 3
+		if o, err := c.finish(made.run); err != nil || gjson.GetBytes(o.Values, "log").String() != `["ran"]` || away >= 0 {
+			t.Errorf("the run has ended with %s and error %v, want its state", o.Values, err)
 		}
 	})
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/server/wire"
@@ -37,8 +39,23 @@ func (c *call) finish(r queue.Run) (wire.Outcome, error) {
 	case err != nil:
 		return wire.Outcome{}, err
 	}
-	return c.server.outcomeOf(c.Context(), ended)
+	return c.outcomeOf(ended)
 }
+
+// outcomeOf returns how a run has ended. While the store is away it tries again: for an error the
+// client might create the run again.
+func (c *call) outcomeOf(r queue.Run) (wire.Outcome, error) {
+	for until := time.Now().Add(outcomeTime); ; {
+		o, err := c.server.outcomeOf(c.Context(), r)
+		if !checkpoint.IsTemporary(err) || c.Context().Err() != nil || time.Now().After(until) {
+			return o, err
+		}
+		await(c.Context(), keepAlive)
+	}
+}
+
+// outcomeTime is how long a client of another protocol waits for a store that is away.
+const outcomeTime = 30 * time.Second
 
 // shownFault returns the error of a request of another protocol as the client sees it, and logs
 // what it does not see.
