@@ -92,9 +92,12 @@ func (m *meter) equal(a, b any, depth int) (bool, error) {
 			return x == y, nil
 		}
 		y, ok := b.(float64)
-		return ok && float64(x) == y, nil
+		return ok && compareInt(x, y) == 0, nil
 	case float64:
-		y, ok := asFloat(b)
+		if y, ok := b.(int64); ok {
+			return compareInt(y, x) == 0, nil
+		}
+		y, ok := b.(float64)
 		return ok && x == y, nil
 	case string:
 		y, ok := b.(string)

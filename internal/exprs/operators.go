@@ -166,8 +166,19 @@ const unordered = 2
 func (m *meter) compare(a, b any) (int, error) {
 	switch x := a.(type) {
 	case int64:
-		if y, ok := b.(int64); ok {
+		switch y := b.(type) {
+		case int64:
 			return cmp.Compare(x, y), nil
+		case float64:
+			return compareInt(x, y), nil
+		}
+	case float64:
+		if y, ok := b.(int64); ok {
+			order := compareInt(y, x)
+			if order == unordered {
+				return order, nil
+			}
+			return -order, nil
 		}
 	case string:
 		if y, ok := b.(string); ok {
@@ -179,6 +190,21 @@ func (m *meter) compare(a, b any) (int, error) {
 		return unordered, err
 	}
 	return cmp.Compare(x, y), err
+}
+
+// compareInt returns the order of an integer and another number, exactly: not every integer is a
+// float.
+func compareInt(x int64, y float64) int {
+	switch {
+	case math.IsNaN(y):
+		return unordered
+	case y >= 1<<63:
+		return -1
+	case y < -1<<63:
+		return 1
+	}
+	whole, fraction := math.Modf(y)
+	return cmp.Or(cmp.Compare(x, int64(whole)), cmp.Compare(0, fraction))
 }
 
 // in reports whether a list has an item, or a map has a key.
