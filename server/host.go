@@ -159,7 +159,7 @@ func (s *runSpec) answers(info graph.CommitInfo, again bool) (graph.Answers, err
 }
 
 // isQuestion reports whether an interrupt waits for an answer.
-func isQuestion(in graph.Interrupt) bool { return in.Kind == "question" }
+func isQuestion(in graph.Interrupt) bool { return in.IsQuestion() }
 
 // outcome returns how a run has ended, for a client that waits for it.
 func (s *Server) outcome(ctx context.Context, r queue.Run) (json.RawMessage, error) {

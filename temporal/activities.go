@@ -132,7 +132,7 @@ func endOf[S any](res graph.Result[S], err error) *end {
 	}
 	e.Questions = questionsOf(res.Interrupts)
 	for _, in := range res.Interrupts {
-		if in.Kind != "question" {
+		if !in.IsQuestion() {
 			e.Pauses = append(e.Pauses, pause{in.Kind, in.Namespace, in.Node, in.Task})
 		}
 	}
@@ -142,7 +142,7 @@ func endOf[S any](res graph.Result[S], err error) *end {
 // questionsOf returns the first open questions as a workflow knows them.
 func questionsOf(open []graph.Interrupt) (all []question) {
 	for _, in := range open {
-		if in.Kind != "question" || len(all) == mostQuestions {
+		if !in.IsQuestion() || len(all) == mostQuestions {
 			continue
 		}
 		var schema struct {

@@ -163,7 +163,7 @@ func (r *Run) head(d *graph.Drawing, c graph.CommitInfo, ids map[string]string) 
 	}
 	for _, q := range c.Interrupts {
 		note := q.Prompt
-		if q.Kind != "question" {
+		if !q.IsQuestion() {
 			note = "pauses " + q.Kind
 		}
 		for _, id := range within(d, q.Namespace, q.Node) {

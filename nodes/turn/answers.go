@@ -72,7 +72,7 @@ func clause(text string) (first, rest string) {
 // questionsAmong returns the questions among the interrupts, in order. People see numbers that
 // count the questions alone.
 func questionsAmong(open []graph.Interrupt) []graph.Interrupt {
-	return slices.DeleteFunc(slices.Clone(open), func(q graph.Interrupt) bool { return q.Kind != "question" })
+	return slices.DeleteFunc(slices.Clone(open), func(q graph.Interrupt) bool { return !q.IsQuestion() })
 }
 
 // takesDecision reports whether the answer to a question is a [graph.Decision].
@@ -166,7 +166,7 @@ func FormatQuestions(open []graph.Interrupt) string {
 	var b strings.Builder
 	n := 0
 	for _, q := range open {
-		if q.Kind != "question" {
+		if !q.IsQuestion() {
 			fmt.Fprintf(&b, "The turn pauses %s %q.\n", q.Kind, q.Node)
 			continue
 		}

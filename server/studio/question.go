@@ -46,7 +46,7 @@ func questionOf(t Thread, in graph.Interrupt, write bool) question {
 	if len(in.Data) > 0 {
 		q.Data = fieldOf("", in.Data)
 	}
-	if write && in.Kind == "question" && t.GraphID != "" {
+	if write && in.IsQuestion() && t.GraphID != "" {
 		q.Form, q.Choices = formOf(in)
 	}
 	if q.Form == "fields" || q.Form == "decision" && q.May("edit") {
@@ -167,7 +167,7 @@ func (r *request) asked(t Thread, id string) (in graph.Interrupt, err error) {
 	if err != nil && !errors.Is(err, graph.ErrUnknownThread) {
 		return in, err
 	}
-	i := slices.IndexFunc(head.Interrupts, func(in graph.Interrupt) bool { return in.ID == id && in.Kind == "question" })
+	i := slices.IndexFunc(head.Interrupts, func(in graph.Interrupt) bool { return in.ID == id && in.IsQuestion() })
 	if i < 0 {
 		return in, &requestError{http.StatusConflict, "the question is not open any more: " + r.answerer(t, id)}
 	}

@@ -10,7 +10,7 @@ import (
 // question is an open question with the form for its answer.
 func (r *request) question(q question) h.Part {
 	pause := ""
-	if q.Kind != "question" {
+	if !q.IsQuestion() {
 		pause = " pauses " + q.Kind + " it runs"
 	}
 	person := q.AskedOf(q.Now)
@@ -20,7 +20,7 @@ func (r *request) question(q question) h.Part {
 			h.If(person != "", h.Text(" · asks "), link(r.base+"/inbox?to="+url.QueryEscape(person), person)),
 			h.If(!q.Expires.IsZero(), h.Text(" · "), h.Time(h.Datetime(q.Expires.UTC().Format(time.RFC3339Nano)), h.Data("until", ""), h.Text("expires "+utc(q.Expires)+" UTC"))),
 			h.If(overdue(q.Interrupt, q.Now), h.Text(" · "), h.Span(h.Class("status", "status-error"), h.Text("overdue"))),
-			h.If(q.Kind == "question", h.Text(" · "), h.A(h.Href(r.questionPath(q)), h.Data("page", ""), h.Text("link")))),
+			h.If(q.IsQuestion(), h.Text(" · "), h.A(h.Href(r.questionPath(q)), h.Data("page", ""), h.Text("link")))),
 		h.If(q.Prompt != "", h.P(h.Class("prompt"), h.Text(q.Prompt))),
 		h.If(q.Detail != "", h.Pre(h.Tabindex("0"), h.Text(q.Detail))),
 		h.If(q.Data.Text != "", h.P(q.Data.value())),
