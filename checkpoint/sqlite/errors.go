@@ -35,6 +35,9 @@ func (s *Store) typed(err error) error {
 
 // kindOf returns what to do about an error of SQLite, and its sentinel or nil.
 func kindOf(err error) (advice string, kind error) {
+	if code(err) == codes.SQLITE_IOERR_SHMSIZE { // no room for the file beside the write-ahead log
+		return "free some space and try again", checkpoint.ErrFull
+	}
 	switch code(err) & 0xff {
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED, codes.SQLITE_PROTOCOL:
 		return "another program holds the file's lock; end it, or try again, or set a greater Config.BusyTimeout", checkpoint.ErrBusy
