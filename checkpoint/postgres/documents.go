@@ -123,10 +123,13 @@ func (d documents) locks(w document.Write) (partition int64, ids []int64) {
 // finds the write made, for which a lost reply is the reason.
 func (d documents) writeAtOnce(ctx context.Context, conn *pgxpool.Conn, w document.Write) ([]document.Doc, error) {
 	var ids, orders, values [][]byte
-	var versions []*uint64
+	var versions []*int64
 	docs := make([]document.Doc, len(w.Changes))
 	for i, c := range w.Changes {
-		ids, orders, values, versions = append(ids, []byte(c.ID)), append(orders, []byte(c.Order)), append(values, c.Value), append(versions, c.If)
+		ids, orders, values, versions = append(ids, []byte(c.ID)), append(orders, []byte(c.Order)), append(values, c.Value), append(versions, nil)
+		if c.If != nil {
+			versions[i] = new(int64(*c.If)) // one that is negative then is that of no document
+		}
 		if c.Value != nil {
 			docs[i] = document.Doc{Place: w.Place, ID: c.ID, Value: c.Value, Order: c.Order}
 		}

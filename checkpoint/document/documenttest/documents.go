@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/weftrun/weft/checkpoint/document"
@@ -68,6 +69,8 @@ var documentRules = []rule{
 		p.conflict(err, home, "id", 0, third.Version)
 		_, err = p.store.Set(p.Context(), home, document.Change{ID: "new", Value: json.RawMessage(`4`), If: new(uint64(7))})
 		p.conflict(err, home, "new", 7, 0)
+		_, err = p.store.Set(p.Context(), home, document.Change{ID: "id", Value: json.RawMessage(`4`), If: new(uint64(math.MaxUint64))})
+		p.conflict(err, home, "id", math.MaxUint64, third.Version)
 		_, err = p.store.Batch(p.Context(), home, []document.Change{{ID: "id", If: &second.Version}})
 		p.conflict(err, home, "id", second.Version, third.Version)
 		p.Same("a conflict writes nothing", show(p.get(home, "id")), show(third))
