@@ -33,6 +33,19 @@ func TestInput_NullIsTextWhereTextFits(t *testing.T) {
 	}
 }
 
+func TestInput_KeepsTheDigitsOfLongIntegers(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("w.yaml", topical)
+	for text, want := range map[string]string{
+		"9223372036854775807": "9223372036854775807", "18446744073709551615": `"18446744073709551615"`, "-9223372036854775809": `"-9223372036854775809"`,
+		"1.5": "1.5", "[1]": "[1]",
+	} {
+		p.must(0, "run", "w.yaml", "--thread", "t", "--input", "any="+text)
+		expect(t, text, p.must(0, "state", "t", "--path", "any", "--json").stdout, want+"\n")
+	}
+}
+
 // A client cannot set a field that the file does not list under input.
 func TestServe_ChecksTheFieldsOfTheInput(t *testing.T) {
 	t.Parallel()

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -172,6 +174,7 @@ func readFile(path string, room int) ([]byte, error) {
 // typed returns a value as JSON. The text stays as it is if it is JSON that fits the field, and
 // becomes a string if a string fits. If neither fits, the text is JSON if it is valid JSON, else a
 // string. A null fits every field, and is a string where a number does not fit but a string does.
+// An integer of more than 64 bits is a string where one fits, since a state changes its digits.
 func typed(name string, v inputText, fits func(string, json.RawMessage) bool) json.RawMessage {
 	if v.json {
 		return v.text
@@ -181,10 +184,21 @@ func typed(name string, v inputText, fits func(string, json.RawMessage) bool) js
 	if string(bytes.TrimSpace(plain)) == "null" {
 		probe = json.RawMessage("0")
 	}
-	if json.Valid(plain) && (fits(name, probe) || !fits(name, quoted)) {
+	if json.Valid(plain) && (fits(name, probe) && !isLongInteger(plain) || !fits(name, quoted)) {
 		return plain
 	}
 	return quoted
+}
+
+var integer = regexp.MustCompile(`^\s*-?[0-9]+\s*$`)
+
+// isLongInteger reports whether a text is an integer of more than 64 bits.
+func isLongInteger(text []byte) bool {
+	if !integer.Match(text) {
+		return false
+	}
+	_, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
+	return err != nil
 }
 
 // fits reports whether a field takes a value.
