@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -268,6 +269,20 @@ func CannotRead(path string, err error) error {
 		return Usage("check the path", "there is no file %s", path)
 	case errors.As(err, &pe):
 		return Usage("check the path and its permissions", "%s cannot be read: %w", path, pe.Err)
+	}
+	return err
+}
+
+// CannotWrite describes why a file or a folder cannot be written. It returns any other error
+// unchanged.
+func CannotWrite(path string, err error) error {
+	var pe *fs.PathError
+	var no syscall.Errno
+	switch {
+	case errors.As(err, &no) && (no == syscall.ENOSPC || no == syscall.EDQUOT):
+		return &Failure{ExitFailed, fmt.Errorf("%s cannot be written: %w", path, no), "free some space and give the same command again"}
+	case errors.As(err, &pe):
+		return Usage("check the path and its permissions", "%s cannot be written: %w", path, pe.Err)
 	}
 	return err
 }

@@ -68,7 +68,7 @@ skipped, unless --again is given.`,
 func (a *app) exportMany(ctx context.Context, f exportFlags) error {
 	if !f.bulk.dryRun {
 		if err := os.MkdirAll(f.to, 0o700); err != nil {
-			return reports.CannotRead(f.to, err)
+			return reports.CannotWrite(f.to, err)
 		}
 	}
 	return a.onSelected(ctx, a.openToRead, "export", f.bulk, func(ctx context.Context, s *session, p graph.CommitInfo) (bulkOutcome, error) {
@@ -106,7 +106,7 @@ func fileOf(thread string) string {
 func writeWhole(path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".weft-*")
 	if err != nil {
-		return reports.CannotRead(path, err)
+		return reports.CannotWrite(path, err)
 	}
 	w := bufio.NewWriterSize(f, 64<<10)
 	if err = f.Chmod(mode); err == nil {
@@ -127,7 +127,7 @@ func writeWhole(path string, mode fs.FileMode, write func(io.Writer) error) (err
 	if err != nil {
 		_ = os.Remove(f.Name()) // the first error is reported
 	}
-	return err
+	return reports.CannotWrite(path, err)
 }
 
 // onThread runs fn on a thread, which need not exist.

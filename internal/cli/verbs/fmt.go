@@ -87,7 +87,7 @@ func (a *app) formatFile(ctx context.Context, file string, f fmtFlags) (same boo
 	same = bytes.Equal(src, text)
 	if f.write && !same {
 		if err := overwrite(file, text, mode); err != nil {
-			return same, reports.CannotRead(file, err)
+			return same, reports.CannotWrite(file, err)
 		}
 	}
 	switch {

@@ -25,14 +25,14 @@ func (a *app) manVerb() *cobra.Command {
 
 func (a *app) man(root *cobra.Command, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return reports.CannotRead(dir, err)
+		return reports.CannotWrite(dir, err)
 	}
 	root.DisableAutoGenTag = true
 	var files []string
 	for _, cmd := range documented(root) {
 		file := filepath.Join(dir, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1")
 		if err := writeManPage(cmd, file); err != nil {
-			return reports.CannotRead(file, err)
+			return reports.CannotWrite(file, err)
 		}
 		files = append(files, file)
 	}

@@ -108,7 +108,7 @@ func (a *app) new(dir, name string) error {
 	}
 	files["workflow.schema.json"] = string(workflow.Schema(a.options()))
 	if err := writeAll(dir, files); err != nil {
-		return reports.CannotRead(dir, err)
+		return reports.CannotWrite(dir, err)
 	}
 	next := []string{"cd " + reports.Quote(dir)}
 	for _, line := range templates[at].next {
@@ -167,16 +167,25 @@ func projectName(dir string) string {
 	return cmp.Or(name, "flow")
 }
 
-// writeAll creates files, and fails if one exists.
-func writeAll(dir string, files map[string]string) error {
+// writeAll creates files, and fails if one exists. If it fails, it removes those that it created.
+func writeAll(dir string, files map[string]string) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+	var made []string
+	defer func() {
+		for _, name := range made {
+			if err != nil {
+				_ = os.Remove(name) // the first error is reported
+			}
+		}
+	}()
 	for name, text := range files {
 		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if err != nil {
 			return err
 		}
+		made = append(made, f.Name())
 		_, err = f.WriteString(text)
 		if err := errors.Join(err, f.Close()); err != nil {
 			return err

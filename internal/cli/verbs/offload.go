@@ -99,10 +99,10 @@ func (a *app) engine(ctx context.Context, store checkpoint.Store, to string) (e 
 	}
 	f, err := os.OpenFile(to, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, nil, reports.CannotRead(to, err)
+		return nil, nil, reports.CannotWrite(to, err)
 	}
 	if err := endLine(f); err != nil {
-		return nil, nil, errors.Join(reports.CannotRead(to, err), f.Close())
+		return nil, nil, errors.Join(reports.CannotWrite(to, err), f.Close())
 	}
 	return &writerEngine{out: f, sync: f.Sync}, f.Close, nil
 }

@@ -174,7 +174,7 @@ func (a *app) printEvaluations(file, junit string, all []evaluation) error {
 	}
 	if junit != "" {
 		if err := reports.WriteSuite(junit, suite); err != nil {
-			return reports.CannotRead(junit, err)
+			return reports.CannotWrite(junit, err)
 		}
 	}
 	if counts[evaluatedFailed] > 0 {

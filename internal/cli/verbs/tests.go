@@ -110,7 +110,7 @@ func (a *app) test(ctx context.Context, files []string, f testFlags) error {
 	}
 	if f.junit != "" {
 		if err := reports.WriteJUnit(f.junit, all); err != nil {
-			return reports.CannotRead(f.junit, err)
+			return reports.CannotWrite(f.junit, err)
 		}
 	}
 	if worst == nil {
