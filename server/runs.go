@@ -240,13 +240,15 @@ func (c *call) tryEnd(r queue.Run) (body json.RawMessage, err error) {
 	if errors.Is(err, queue.ErrNotFound) { // it was rolled back
 		ended, err = r, nil
 	}
+	waits := err != nil && ctx.Err() != nil
 	if err == nil {
 		body, err = c.server.outcome(c.Context(), ended)
 	}
 	if checkpoint.IsTemporary(err) {
 		<-ctx.Done()
+		waits = true
 	}
-	if err != nil && ctx.Err() != nil {
+	if waits {
 		err = errWaits
 	}
 	return body, err

@@ -180,9 +180,9 @@ func (s *Server) log() *slog.Logger {
 
 // isForeign reports whether a page of another origin, which CORS does not allow, makes a request
 // that may change something. A browser sends some of them without asking first, also to a server on
-// its machine that needs no credentials.
+// its machine that needs no credentials. One that needs them gets none from such a page.
 func (s *Server) isForeign(r *http.Request) bool {
-	return !s.config.CORS.allows(r.Header.Get("Origin")) && new(http.CrossOriginProtection).Check(r) != nil
+	return s.config.Auth.Authenticate == nil && !s.config.CORS.allows(r.Header.Get("Origin")) && new(http.CrossOriginProtection).Check(r) != nil
 }
 
 // handlers returns the handler of all requests: the middleware, then the routes of the application,

@@ -126,7 +126,9 @@ func (r *run) carry() (graph.Result[json.RawMessage], error) {
 		if over && !left {
 			w.End()
 		}
-		_ = w.Close(r.ctx) // a bus that fails is no failure of the run
+		ctx, cancel := context.WithTimeout(r.ctx, closeTime)
+		_ = w.Close(ctx) // a bus that fails is no failure of the run
+		cancel()
 	}
 	if over {
 		res := r.result(&end{Status: p.Status, Checkpoint: p.ID.Checkpoint, Steps: p.Steps, Starved: p.Starved}, p.Interrupts)

@@ -299,6 +299,9 @@ func afterRestore(write func(graph.Event)) func(graph.Event) {
 	}
 }
 
+// closeTime bounds the wait for the last events of a call.
+const closeTime = 5 * time.Second
+
 // close ends the heartbeats. end is true where the run has ended.
 func (b *beat) close(end bool) {
 	close(b.left)
@@ -310,7 +313,7 @@ func (b *beat) close(end bool) {
 	if end {
 		b.writer.End()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	b.a.report(b.thread, b.writer.Close(ctx))
 }

@@ -32,7 +32,7 @@ func (s *Store) Documents(ctx context.Context) (document.Store, error) {
 	if err := s.add(ctx, "documents", documentSchema); err != nil {
 		return nil, err
 	}
-	if err := s.add(ctx, "documents_scan", documentSchema2); err != nil {
+	if err := s.add(ctx, "write_documents_1", documentSchema2); err != nil {
 		return nil, err
 	}
 	return document.Over(documents{s}), nil

@@ -274,6 +274,31 @@ func TestWriter_DoesNotWaitForABusThatHangs(t *testing.T) {
 	})
 }
 
+// gone is a bus that takes nothing.
+type gone struct{ topic.Local }
+
+func (*gone) Publish(context.Context, string, []byte) error { return checkpoint.ErrUnavailable }
+
+// The end of a run waits for its last events, but not as long as the bus may be away.
+func TestWriter_SoonGivesUpOnceItIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := eventlog.Log{Bus: new(gone)}
+		w := log.Writer("t1", "run-1", 1)
+		for range 5 {
+			w.Note([]byte(`1`)) // each begins a batch
+		}
+		w.Write(graph.Event{Mode: graph.Custom})
+		time.Sleep(time.Minute)
+		begun := time.Now()
+		if err := w.Close(t.Context()); !errors.Is(err, checkpoint.ErrUnavailable) {
+			t.Errorf("Close = %v, want ErrUnavailable", err)
+		}
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("Close took %v", took)
+		}
+	})
+}
+
 func TestFollow_GoesOnAfterWhatIsNoBatch(t *testing.T) {
 	bus := new(topic.Local)
 	log := eventlog.Log{Bus: bus}

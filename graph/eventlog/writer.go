@@ -17,6 +17,8 @@ const (
 	pauseTime = 20 * time.Millisecond
 	// publishTime bounds one call of the bus.
 	publishTime = 5 * time.Second
+	// lateTries is how often a Writer that is closed tries again, for all of its batches.
+	lateTries = 3
 	// firstWait and mostWait are the times between two tries to publish a batch.
 	firstWait, mostWait = 50 * time.Millisecond, time.Second
 	// mostItems and mostBytes are how much waits for the bus.
@@ -41,6 +43,7 @@ type Writer struct {
 	full   chan struct{} // a whole batch waits, or the Writer is closed
 	done   chan struct{} // closed when the goroutine has returned
 	stop   context.CancelFunc
+	late   int // tries that failed after the Writer was closed; of its goroutine
 
 	mu     sync.Mutex
 	items  []item
@@ -207,7 +210,8 @@ func (w *Writer) publish(ctx context.Context) {
 }
 
 // send publishes a batch. While the bus is away it tries again, until ctx ends: the batch has a
-// name, so readers get it once, and what waits meanwhile has limits.
+// name, so readers get it once, and what waits meanwhile has limits. Once the Writer is closed, the
+// end of the run waits for it, so a few tries are left for all batches.
 func (w *Writer) send(ctx context.Context, b stored) {
 	for wait := firstWait; ; wait = min(2*wait, mostWait) {
 		call, cancel := context.WithTimeout(ctx, publishTime)
@@ -217,7 +221,10 @@ func (w *Writer) send(ctx context.Context, b stored) {
 		if err == nil {
 			return
 		}
-		if !checkpoint.IsTemporary(err) && !timedOut || ctx.Err() != nil {
+		if w.isClosed() {
+			w.late++
+		}
+		if !checkpoint.IsTemporary(err) && !timedOut || ctx.Err() != nil || w.late > lateTries {
 			w.failed(err)
 			return
 		}
@@ -230,6 +237,12 @@ func (w *Writer) send(ctx context.Context, b stored) {
 			return
 		}
 	}
+}
+
+func (w *Writer) isClosed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed
 }
 
 // over reports whether the Writer is closed and nothing waits.

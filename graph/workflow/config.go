@@ -144,9 +144,10 @@ func (w *Workflow) InputWith(values, config map[string]json.RawMessage) (record.
 	return w.fill(anyValues(values), anyValues(config), w.opts.now().Unix())
 }
 
-// configureInput is graph.Config.Configure: it checks the fields of an input as JSON as Input does,
-// and writes the settings of a run into it, and the time at which its turn begins. Settings that
-// the input has already stay.
+// configureInput is graph.Config.Configure: it writes the settings of a run into an input as JSON,
+// and the time at which its turn begins. Settings that the input has already stay. It leaves out
+// fields that the file does not list under input: a client may send back all that it has read. A
+// required field may be missing, since the thread may have it.
 func (w *Workflow) configureInput(input json.RawMessage, context, configurable map[string]json.RawMessage) (json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(input, &fields); err != nil || fields == nil {
@@ -154,17 +155,20 @@ func (w *Workflow) configureInput(input json.RawMessage, context, configurable m
 	}
 	s := *w.src
 	s.problems = new(problems)
-	given := anyValues(fields)
-	if w.timed {
-		delete(given, timeField)
+	all := len(fields)
+	maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool {
+		own := w.timed && name == timeField || len(w.plan.config) > 0 && name == configField
+		return !own && w.inputField(name) == nil
+	})
+	for _, f := range w.plan.fields {
+		if v, ok := fields[f.Name]; ok && f.misses(isNull(v)) {
+			s.fail(f.at, "WF803", "input %s is null; want %s", f.Name, f.Type)
+		}
 	}
-	if len(w.plan.config) > 0 {
-		delete(given, configField)
-	}
-	if w.checkGiven(&s, given); len(s.found) > 0 {
+	switch {
+	case len(s.found) > 0:
 		return nil, &InputError{s.sorted()}
-	}
-	if !w.timed && len(w.plan.config) == 0 {
+	case !w.timed && len(w.plan.config) == 0 && len(fields) == all:
 		return input, nil
 	}
 	if w.timed && fields[timeField] == nil {

@@ -29,22 +29,12 @@ func (w *Workflow) fill(values, config map[string]any, unix int64) (record.Recor
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		f := w.inputField(name)
 		if f == nil {
+			at := w.plan.inputAt()
+			s.failAt(at.Line, at.Column, "WF801", w.inputHint(), "there is no input %q%s", name, didYouMean(name, w.inputNames()))
 			continue
 		}
 		if err := rec.Write(name, values[name]); err != nil {
 			s.fail(f.at, "WF802", "input %s", strings.TrimPrefix(err.Error(), "state: "))
-		}
-	}
-	w.checkGiven(&s, values)
-	return rec, s.err()
-}
-
-// checkGiven reports fields that an input must not have, and those that it lacks.
-func (w *Workflow) checkGiven(s *source, values map[string]any) {
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if w.inputField(name) == nil {
-			at := w.plan.inputAt()
-			s.failAt(at.Line, at.Column, "WF801", w.inputHint(), "there is no input %q%s", name, didYouMean(name, w.inputNames()))
 		}
 	}
 	for _, f := range w.plan.fields {
@@ -55,6 +45,7 @@ func (w *Workflow) checkGiven(s *source, values map[string]any) {
 			s.fail(f.at, "WF803", "input %s is null; want %s", f.Name, f.Type)
 		}
 	}
+	return rec, s.err()
 }
 
 // misses reports whether the input lacks a field that is given. A null is no value of a required

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"hash/maphash"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -125,26 +124,40 @@ func (q *Queue) publish() {
 		data, err := json.Marshal(announcement{q.id, threads})
 		if err == nil {
 			ctx, cancel := context.WithTimeout(context.Background(), announceTime)
-			_ = q.config.Bus.Publish(ctx, workTopic, data)
+			err = q.config.Bus.Publish(ctx, workTopic, data)
 			cancel()
 		}
+		if err != nil {
+			q.announcements.drop()
+		}
 	}
+}
+
+// drop drops what waits while the bus is away: other processes have looked before it is back.
+func (a *announcements) drop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.threads)
 }
 
 // take takes the threads of the next announcement; nil if there are none.
 func (a *announcements) take() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	threads := slices.Sorted(maps.Keys(a.threads))
-	if len(threads) == 0 {
+	if len(a.threads) == 0 {
 		close(a.done)
 		a.done = nil
 		return nil
 	}
-	threads = threads[:min(len(threads), threadsAtOnce)]
-	for _, t := range threads {
+	threads := make([]string, 0, min(len(a.threads), threadsAtOnce))
+	for t := range a.threads {
+		if len(threads) == cap(threads) {
+			break
+		}
+		threads = append(threads, t)
 		delete(a.threads, t)
 	}
+	slices.Sort(threads)
 	return threads
 }
 

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -110,16 +111,23 @@ func (a *app) formatFile(ctx context.Context, file string, f fmtFlags) (same boo
 	return same, err
 }
 
-// overwrite replaces the text of a file, whole or not at all. A link stays one.
+// overwrite replaces the text of a file, whole or not at all. A link stays one. Where only the file
+// can be written, as one that is mounted into a container, it is written in place.
 func overwrite(path string, text []byte, mode fs.FileMode) error {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
 	}
-	return writeWhole(path, mode, func(w io.Writer) error {
+	err = writeWhole(path, mode, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
+	for _, denied := range []error{fs.ErrPermission, syscall.EBUSY, syscall.EXDEV, syscall.EROFS} {
+		if errors.Is(err, denied) {
+			return os.WriteFile(path, text, mode)
+		}
+	}
+	return err
 }
 
 // source reads a file, or stdin.

@@ -47,15 +47,14 @@ func TestInput_KeepsTheDigitsOfLongIntegers(t *testing.T) {
 }
 
 // A client cannot set a field that the file does not list under input.
-func TestServe_ChecksTheFieldsOfTheInput(t *testing.T) {
+func TestServe_LeavesOutWhatIsNoInput(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", "version: 1\nname: w\nstate: {topic: {type: string, required: true}, approved: bool}\ninput: [topic]\nnodes: {a: {set: {}, next: END}}\n")
 	d := p.start(serving("w.yaml")...)
-	for input, want := range map[string]int{`{"topic":"x"}`: 200, `{"topic":"x","approved":true}`: 422, `{"approved":true}`: 422, `{}`: 422, `{"topic":null}`: 422} {
-		if status, text := d.call("POST", "/runs/wait", `{"assistant_id":"w","input":`+input+`}`); status != want {
-			t.Errorf("%s: status %d, want %d: %s", input, status, want, text)
-		}
+	status, text := d.call("POST", "/runs/wait", `{"assistant_id":"w","input":{"topic":"x","approved":true}}`)
+	if status != 200 || !strings.Contains(text, `"topic":"x"`) || strings.Contains(text, `"approved":true`) {
+		t.Errorf("status %d: %s", status, text)
 	}
 }
 
