@@ -2,15 +2,15 @@
 // people and for times, keep a photo beside the history, and spend no more than a budget.
 //
 //	cd examples/claims
-//	go run . run claim.yaml --thread c1 --blobs store --metadata branch=berlin \
+//	go run . run claim.yaml --thread c1 --blobs store --metadata office=berlin \
 //		--input photo=@../../docs/studio.png --input 'text=a dent in the car'
 //	go run . resume c1 --blobs store --answer yes
 //	go run . blobs c1
-//	go run . usage --by branch
+//	go run . usage --by office
 //	go run . wake report.yaml --once
 //	go run . schedules
 //
-// The third claim of a branch on one day asks whether one more call may be made. A question without
+// The third claim of an office in a day asks whether one more call may be made. A question without
 // an answer reminds ann each day, asks ben after three, and means no after a week: run wake without
 // --once, or serve.
 package main

@@ -64,7 +64,7 @@ func TestClaims_PhotoBudgetAndQuestion(t *testing.T) {
 	p.write("car.png", photo)
 	run := func(code int, thread, text string) {
 		t.Helper()
-		p.want(code, text, "run", "claim.yaml", "--thread", thread, "--blobs", "store", "--metadata", "branch=berlin",
+		p.want(code, text, "run", "claim.yaml", "--thread", thread, "--blobs", "store", "--metadata", "office=berlin",
 			"--input", "photo=@car.png", "--input", "text=a dent in the car")
 	}
 	run(4, "c1", "The customer reports a dent in the car. (image/png, 600008 bytes)")
@@ -75,7 +75,7 @@ func TestClaims_PhotoBudgetAndQuestion(t *testing.T) {
 	run(4, "c2", "Pay for this?")
 	run(4, "c3", "Allow 1 call more?") // the budget of the day is spent
 	p.want(4, "Pay for this?", "resume", "c3", "--blobs", "store", "--answer", "yes")
-	p.want(0, "berlin", "usage", "--by", "branch")
+	p.want(0, "berlin", "usage", "--by", "office")
 	p.want(0, "600008 bytes", "blobs", "c2")
 }
 
