@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,8 +25,8 @@ var documentSchema2 string
 // Store is closed.
 //
 // A write waits for others of the same documents, and if it sets one without an Order, or more than
-// eight, for all others of the partition. It is one round trip. If an If does not hold, it is a
-// transaction of a few round trips. A read or a page of a query is one round trip.
+// eight, for all others of the partition. It is one round trip, or two if an If does not hold. A
+// read or a page of a query is one round trip.
 func (s *Store) Documents(ctx context.Context) (document.Store, error) {
 	if err := s.add(ctx, "documents", documentSchema); err != nil {
 		return nil, err
@@ -59,17 +58,8 @@ func scanDocument(rows pgx.Rows) (st document.Stored, err error) {
 func (d documents) Write(ctx context.Context, w document.Write) (docs []document.Doc, err error) {
 	var refusal error
 	err = d.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
-		refusal = nil
-		if docs, err = d.writeAtOnce(ctx, conn, w); err != nil || docs != nil {
-			return err
-		}
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) (err error) {
-			docs, err = d.write(ctx, tx, w)
-			if errors.Is(err, document.ErrConflict) {
-				refusal, err = err, nil // nothing was written
-			}
-			return err
-		})
+		docs, refusal, err = d.write(ctx, conn, w)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -77,23 +67,21 @@ func (d documents) Write(ctx context.Context, w document.Write) (docs []document
 	return docs, refusal
 }
 
-func (d documents) write(ctx context.Context, tx pgx.Tx, w document.Write) ([]document.Doc, error) {
-	partition, ids := d.locks(w)
-	if _, err := tx.Exec(ctx, d.sql("SELECT {schema}.lock_documents_1($1, $2)"), d.mode, partition, ids); err != nil {
-		return nil, err
+// write makes a write, or finds why it is not made: refusal is a *ConflictError. If neither is so any
+// more when it looks, another writer was there in between, and it begins again.
+func (d documents) write(ctx context.Context, conn *pgxpool.Conn, w document.Write) (docs []document.Doc, refusal, err error) {
+	for {
+		if docs, err = d.writeAtOnce(ctx, conn, w); err != nil || docs != nil {
+			return docs, nil, err
+		}
+		current, err := d.current(ctx, conn, w)
+		if err != nil {
+			return nil, nil, err
+		}
+		if docs, done, refusal := w.Plan(current); done || refusal != nil {
+			return docs, refusal, nil
+		}
 	}
-	current, err := d.current(ctx, tx, w)
-	if err != nil {
-		return nil, err
-	}
-	docs, done, err := w.Plan(current)
-	if err != nil || done {
-		return docs, err
-	}
-	if err := d.remove(ctx, tx, w, current, docs); err != nil {
-		return nil, err
-	}
-	return docs, d.put(ctx, tx, w, docs)
 }
 
 // fewLocks is how many documents a write may lock one by one: the server has room for some
@@ -149,7 +137,7 @@ func (d documents) writeAtOnce(ctx context.Context, conn *pgxpool.Conn, w docume
 		}
 		docs[change-1].Seq, docs[change-1].Version, made = uint64(seq), uint64(version), true
 	}
-	if !made {
+	if !made && len(w.Changes) > 0 {
 		docs = nil
 	}
 	return docs, rows.Err()
@@ -161,76 +149,19 @@ func (d documents) lockName(p document.Place) string {
 }
 
 // current returns the rows that lie where w wants to write.
-func (d documents) current(ctx context.Context, tx pgx.Tx, w document.Write) ([]document.Stored, error) {
+func (d documents) current(ctx context.Context, conn *pgxpool.Conn, w document.Write) ([]document.Stored, error) {
 	ids := make([][]byte, len(w.Changes))
 	places := map[string]int{}
 	for i, c := range w.Changes {
 		ids[i], places[c.ID] = []byte(c.ID), i
 	}
 	list := make([]document.Stored, len(ids))
-	err := forRows(ctx, d.Store, tx, scanDocument, func(st document.Stored) bool {
+	err := forRows(ctx, d.Store, conn, scanDocument, func(st document.Stored) bool {
 		list[places[st.ID]] = st
 		return true
 	}, "SELECT "+documentColumns+" FROM {schema}.documents d WHERE d.collection = $1::bytea AND d.part = $2::bytea AND d.id = ANY($3::bytea[])",
 		[]byte(w.Collection), []byte(w.Partition), ids)
 	return list, err
-}
-
-// remove deletes those that are there and shall not be.
-func (d documents) remove(ctx context.Context, tx pgx.Tx, w document.Write, current []document.Stored, docs []document.Doc) error {
-	var ids [][]byte
-	for i, c := range w.Changes {
-		if docs[i].Value == nil && current[i].Version != 0 {
-			ids = append(ids, []byte(c.ID))
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	const text = "DELETE FROM {schema}.documents WHERE collection = $1::bytea AND part = $2::bytea AND id = ANY($3::bytea[])"
-	_, err := tx.Exec(ctx, d.sql(text), d.mode, []byte(w.Collection), []byte(w.Partition), ids)
-	return err
-}
-
-// putDocumentsText takes the rows of a batch in its order, so that their numbers are in it too.
-const putDocumentsText = `INSERT INTO {schema}.documents AS d (collection, part, id, ord, seq, version, value, write)
-	SELECT $1::bytea, $2::bytea, c.id, c.ord, CASE WHEN c.seq = 0 THEN c.n ELSE c.seq END, c.n, c.value, $8::text
-	FROM (SELECT u.*, nextval($7::text::regclass) AS n FROM (
-		SELECT * FROM unnest($3::bytea[], $4::bytea[], $5::bigint[], $6::bytea[]) WITH ORDINALITY AS r (id, ord, seq, value, i) ORDER BY r.i
-	) u) c
-	ON CONFLICT (collection, part, id) DO UPDATE SET ord = excluded.ord, version = excluded.version, value = excluded.value, write = excluded.write
-	RETURNING d.id, d.seq, d.version`
-
-// put writes the new rows, and gives them their numbers.
-func (d documents) put(ctx context.Context, tx pgx.Tx, w document.Write, docs []document.Doc) error {
-	var ids, orders, values [][]byte
-	var seqs []int64
-	places := map[string]int{}
-	for i, doc := range docs {
-		if doc.Value != nil {
-			ids, orders, values = append(ids, []byte(doc.ID)), append(orders, []byte(doc.Order)), append(values, doc.Value)
-			seqs, places[doc.ID] = append(seqs, int64(doc.Seq)), i
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	rows, err := tx.Query(ctx, d.sql(putDocumentsText), d.mode, []byte(w.Collection), []byte(w.Partition), ids, orders, seqs, values,
-		quote(d.schema)+".document_versions", w.Name)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id []byte
-		var seq, version int64
-		if err := rows.Scan(&id, &seq, &version); err != nil {
-			return err
-		}
-		doc := &docs[places[string(id)]]
-		doc.Seq, doc.Version = uint64(seq), uint64(version)
-	}
-	return rows.Err()
 }
 
 // Read implements document.Table.

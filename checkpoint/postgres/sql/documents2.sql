@@ -12,31 +12,25 @@ CREATE INDEX IF NOT EXISTS documents_scan ON {schema}.documents ((collection || 
 
 DROP INDEX IF EXISTS {schema}.documents_order;
 
--- lock_documents_1 takes the locks of a write until the end of the transaction: that of the
--- partition, and those of documents. Without the latter the lock of the partition is exclusive.
-CREATE FUNCTION {schema}.lock_documents_1(p_partition bigint, p_ids bigint[]) RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-	IF p_ids IS NULL THEN
-		PERFORM pg_advisory_xact_lock(p_partition);
-	ELSE
-		PERFORM pg_advisory_xact_lock_shared(p_partition);
-		PERFORM pg_advisory_xact_lock(k) FROM unnest(p_ids) k;
-	END IF;
-END $$;
-
 -- write_documents_1 makes all changes of a batch if all versions are those that are wanted, and none
 -- of the rows is from this write already. Else it makes none, and returns no row. A NULL in
--- p_versions is any version, and a NULL in p_values a deletion. The write is a statement after that
--- of the locks, so it sees all that the locks waited for. Rows are numbered in the order of the
--- batch. OFFSET 0 makes each row look for its document by its whole key: a plan that is kept would
--- else read the partition for all of them, since it takes each partition for small.
+-- p_versions is any version, and a NULL in p_values a deletion. Without p_locks, those of documents,
+-- the lock of the partition is exclusive. The write is a statement after that of the locks, so it
+-- sees all that the locks waited for. Rows are numbered in the order of the batch.
+--
+-- OFFSET 0 makes each row look for its document by its whole key: a plan that is kept would else
+-- read the partition for all of them, since it takes each partition for small.
 CREATE FUNCTION {schema}.write_documents_1(p_partition bigint, p_locks bigint[], p_collection bytea, p_part bytea,
 	p_ids bytea[], p_orders bytea[], p_versions bigint[], p_values bytea[], p_sequence text, p_write text)
 RETURNS TABLE (change bigint, new_seq bigint, new_version bigint)
 LANGUAGE plpgsql SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
-	PERFORM {schema}.lock_documents_1(p_partition, p_locks);
+	IF p_locks IS NULL THEN
+		PERFORM pg_advisory_xact_lock(p_partition);
+	ELSE
+		PERFORM pg_advisory_xact_lock_shared(p_partition);
+		PERFORM pg_advisory_xact_lock(k) FROM unnest(p_locks) k;
+	END IF;
 	RETURN QUERY WITH wanted AS (
 		SELECT * FROM unnest(p_ids, p_orders, p_versions, p_values) WITH ORDINALITY AS w (id, ord, version, value, i)
 	), current AS (
