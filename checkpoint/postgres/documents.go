@@ -67,8 +67,8 @@ func (d documents) Write(ctx context.Context, w document.Write) (docs []document
 	return docs, refusal
 }
 
-// write makes a write, or finds why it is not made: refusal is a *ConflictError. If neither is so any
-// more when it looks, another writer was there in between, and it begins again.
+// write makes a write, or finds why it is not made: refusal is a *ConflictError. If neither is so
+// any more when it looks, another writer was there in between, and it begins again.
 func (d documents) write(ctx context.Context, conn *pgxpool.Conn, w document.Write) (docs []document.Doc, refusal, err error) {
 	for {
 		if docs, err = d.writeAtOnce(ctx, conn, w); err != nil || docs != nil {

@@ -3,11 +3,7 @@ package redis_test
 import (
 	"encoding/json"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
-
-	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/memory"
@@ -48,42 +44,23 @@ func TestBatch_LostReplyThenOvertaken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, prefix := common(t)
-			var losing atomic.Bool
-			lost, open := make(chan struct{}), make(chan struct{})
-			p := startProxy(t, s.addr, func(p *proxy) {
-				p.cut = func(reply bool, b []byte) bool {
-					lose := reply && strings.HasPrefix(string(b), "*3\r\n$1\r\nK\r\n") && losing.CompareAndSwap(true, false)
-					if lose {
-						close(lost)
-					}
-					return lose
-				}
-				p.gate = func() {
-					select {
-					case <-lost:
-						<-open
-					default:
-					}
-				}
-			})
-			client := connect(t, goredis.Options{Addr: p.addr, MaxRetries: -1, PoolSize: 1})
-			store := storeOf(t, client, redis.Config{Prefix: prefix, RetryFor: time.Minute})
-			if _, err := batch(store, "warm", "too"); err != nil {
+			l := startLoser(t, s, prefix, func(reply string) bool { return strings.HasPrefix(reply, "*3\r\n$1\r\nK\r\n") })
+			if _, err := batch(l.store, "warm", "too"); err != nil {
 				t.Fatal(err)
 			}
-			losing.Store(true)
+			l.losing.Store(true)
 			done := make(chan error, 1)
 			var versions []uint64
 			go func() {
 				var err error
-				versions, err = batch(store, "a", "b")
+				versions, err = batch(l.store, "a", "b")
 				done <- err
 			}()
-			<-lost
+			<-l.lost
 			if _, err := batch(storeOf(t, s.client(t), redis.Config{Prefix: prefix}), "a"); err != nil {
 				t.Error(err)
 			}
-			close(open)
+			close(l.open)
 			if err := <-done; err != nil || len(versions) != 2 || versions[0] != 0 || versions[1] == 0 {
 				t.Errorf("rule: a batch that was made succeeds, without the version of another writer\n got: %d, %v\nwant: 0 and another", versions, err)
 			}

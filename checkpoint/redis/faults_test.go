@@ -103,47 +103,62 @@ func TestCommit_LostReplyThenOvertaken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, prefix := common(t)
-			var losing atomic.Bool
-			lost, open := make(chan struct{}), make(chan struct{})
-			p := startProxy(t, s.addr, func(p *proxy) {
-				p.cut = func(reply bool, b []byte) bool {
-					lose := reply && string(b) == "$1\r\nK\r\n" && losing.CompareAndSwap(true, false)
-					if lose {
-						close(lost)
-					}
-					return lose
-				}
-				p.gate = func() {
-					select {
-					case <-lost:
-						<-open
-					default:
-					}
-				}
-			})
-			client := connect(t, goredis.Options{Addr: p.addr, MaxRetries: -1, PoolSize: 1})
-			store := storeOf(t, client, redis.Config{Prefix: prefix, RetryFor: time.Minute})
-			if err := store.Commit(t.Context(), link("thread", 1, "first")); err != nil {
+			l := startLoser(t, s, prefix, func(reply string) bool { return reply == "$1\r\nK\r\n" })
+			if err := l.store.Commit(t.Context(), link("thread", 1, "first")); err != nil {
 				t.Fatal(err)
 			}
-			if err := store.Commit(t.Context(), link("warm", 1, "")); err != nil {
+			if err := l.store.Commit(t.Context(), link("warm", 1, "")); err != nil {
 				t.Fatal(err)
 			}
-			losing.Store(true)
+			l.losing.Store(true)
 			done := make(chan error, 1)
-			go func() { done <- store.Commit(t.Context(), link("thread", 2, "mine")) }()
-			<-lost
+			go func() { done <- l.store.Commit(t.Context(), link("thread", 2, "mine")) }()
+			<-l.lost
 			overtake(t, storeOf(t, s.client(t), redis.Config{Prefix: prefix}))
-			close(open)
+			close(l.open)
 			if err := <-done; err != nil {
 				t.Errorf("rule: a call that did its work succeeds, whatever happened since\n got: %v", err)
 			}
-			err := store.Commit(t.Context(), link("thread", 2, "mine"))
+			err := l.store.Commit(t.Context(), link("thread", 2, "mine"))
 			if !errors.Is(err, checkpoint.ErrConflict) && !errors.Is(err, checkpoint.ErrFenced) {
 				t.Errorf("rule: another call for the same commit is refused then\n got: %v", err)
 			}
 		})
 	}
+}
+
+// loser is a store behind a proxy that loses one reply.
+type loser struct {
+	store  *redis.Store
+	losing atomic.Bool   // the next such reply is lost
+	lost   chan struct{} // closed when it is
+	open   chan struct{} // close it, and the store reaches the server again
+}
+
+// startLoser starts a proxy before a server, and a store behind it. is reports whether the proxy
+// may lose a reply.
+func startLoser(t *testing.T, s *server, prefix string, is func(reply string) bool) *loser {
+	t.Helper()
+	l := &loser{lost: make(chan struct{}), open: make(chan struct{})}
+	p := startProxy(t, s.addr, func(p *proxy) {
+		p.cut = func(reply bool, b []byte) bool {
+			lose := reply && is(string(b)) && l.losing.CompareAndSwap(true, false)
+			if lose {
+				close(l.lost)
+			}
+			return lose
+		}
+		p.gate = func() {
+			select {
+			case <-l.lost:
+				<-l.open
+			default:
+			}
+		}
+	})
+	client := connect(t, goredis.Options{Addr: p.addr, MaxRetries: -1, PoolSize: 1})
+	l.store = storeOf(t, client, redis.Config{Prefix: prefix, RetryFor: time.Minute})
+	return l
 }
 
 // TestOutcome_Unknown cuts every reply: the store gives up, and reports an unknown outcome.
