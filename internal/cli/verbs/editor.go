@@ -18,12 +18,26 @@ func (a *app) editor(s sources, served edition, keeps bool) studio.Editor {
 	if !keeps || len(folders) == 0 {
 		return f
 	}
-	f.Path = above(folders)
-	f.List = func() ([]string, error) {
-		names, err := s.names()
-		return slices.DeleteFunc(names, s.has), err
-	}
+	f.Path, f.List = above(folders), s.workflows
 	return f
+}
+
+// workflows returns the workflow files that there are now. A folder may have none: its last one was
+// deleted, or is just being written.
+func (s sources) workflows() (files []string, err error) {
+	for _, arg := range s.all() {
+		if s.has(arg) {
+			continue
+		}
+		found := []string{arg}
+		if info, err := os.Stat(arg); err == nil && info.IsDir() {
+			if found, _, err = workflowsBelow(arg); err != nil {
+				return nil, err
+			}
+		}
+		files = append(files, slices.DeleteFunc(found, isShared)...)
+	}
+	return files, nil
 }
 
 // above returns the folder that has all of some folders: the current one, if they are below it.

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -56,6 +57,8 @@ func plural(n int, one, many string) string {
 func workflowsBelow(dir string) (found []string, others int, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch ext := filepath.Ext(path); {
+		case errors.Is(err, fs.ErrNotExist) && path != dir: // a folder that was removed meanwhile
+			return nil
 		case err != nil:
 			return reports.CannotRead(path, err)
 		case d.IsDir() && path != dir && strings.HasPrefix(d.Name(), "."):

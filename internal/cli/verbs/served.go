@@ -36,23 +36,7 @@ func (s sources) all() []string {
 	return []string{"."}
 }
 
-// names returns names of graphs and agents, and workflow files.
-func (s sources) names() (names []string, err error) {
-	for _, arg := range s.all() {
-		found, err := s.namesOf(arg)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range found {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names, nil
-}
-
-// namesOf returns the names of one argument.
+// namesOf returns the names of graphs and agents, and the workflow files, of one argument.
 func (s sources) namesOf(arg string) ([]string, error) {
 	if s.has(arg) {
 		return []string{arg}, nil
