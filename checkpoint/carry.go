@@ -106,7 +106,10 @@ func storeOpen(ctx context.Context, to Store, c Commit, stored tags) (err error)
 	if c.Pending, err = codec.sealEntries(c.Key, c.Pending, 0, mark); err != nil {
 		return err
 	}
-	return to.Commit(ctx, c)
+	if err = to.Commit(ctx, c); errors.Is(err, ErrUnknownOutcome) {
+		err = to.Commit(ctx, c) // nil if it was stored, a conflict if another writer was first
+	}
+	return err
 }
 
 // carried yields the commits of a thread, oldest first and the root namespace last. Each has the

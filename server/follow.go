@@ -86,7 +86,7 @@ type runRecords struct {
 // front of the log, if some of them were those of the run. followRun returns the error of yield, or
 // of a log that has lost the run.
 func (c *call) followRun(r queue.Run, ready func(missed uint64), yield func(wire.Event) error) error {
-	f := runRecords{c, r, c.server.hub.Open(r.Thread, 0), ready, yield}
+	f := runRecords{c, r, c.server.hub.OpenRun(r), ready, yield}
 	defer f.reader.Close()
 	err := f.follow(c.Context())
 	if errors.Is(err, errEnded) {

@@ -13,6 +13,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/memory"
 	"github.com/weftrun/weft/checkpoint/topic"
+	"github.com/weftrun/weft/graph/eventlog"
 	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/server/wire"
 	"github.com/weftrun/weft/server/work"
@@ -82,7 +83,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s.hub = &work.Hub{Log: s.events()}
 	s.queue, err = queue.New(queue.Config{
 		Store: c.Store, Documents: docs, Bus: s.bus, Line: s.limits.ThreadRuns, Lease: c.Lease, Now: c.Now, Engine: served.onEngine(), Claimed: counts.claimed,
-		Ended: s.endedAlone,
+		Ended: s.endedAlone, LogEnd: eventlog.Log{Bus: s.bus}.Last,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)

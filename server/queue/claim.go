@@ -26,84 +26,6 @@ type Claim struct {
 	unsure bool    // an end may be stored whose reply was lost
 }
 
-// Claim claims at most n runs: the next of each thread, of those whose turn is longest ago. A run
-// that the process of another claim left behind is claimed again, once its lease has run out. One
-// that has used up its attempts ends. The first calls also look for runs of processes of this
-// machine that are known to be dead, such as the one before this: they need not wait for the lease.
-//
-// A thread that cannot be read does not keep others waiting: Claim returns its error beside claims.
-func (q *Queue) Claim(ctx context.Context, n int) (claims []*Claim, err error) {
-	var failed []error
-	page := n + 16
-	due := document.Query{Place: looks, Until: document.AtTime(q.config.Now().Add(1)), Limit: &page}
-	for len(claims) < n {
-		docs, err := q.config.Documents.Query(ctx, due)
-		if err != nil {
-			return claims, err
-		}
-		some, _, bad, err := q.claimOf(ctx, docs, n-len(claims))
-		claims, failed = append(claims, some...), append(failed, bad...)
-		if err != nil {
-			return claims, err
-		}
-		if len(docs) < page {
-			break
-		}
-		due.After = new(docs[len(docs)-1].Position())
-	}
-	more, err := q.claimDead(ctx, n-len(claims))
-	return append(claims, more...), errors.Join(append(failed, err)...)
-}
-
-// claimOf claims at most n runs of the threads of docs. It returns how many of docs it has looked
-// at, the errors of threads that cannot be read, and err if the store cannot.
-func (q *Queue) claimOf(ctx context.Context, docs []document.Doc, n int) (claims []*Claim, looked int, failed []error, err error) {
-	for i, d := range docs {
-		if len(claims) == n {
-			return claims, i, failed, nil
-		}
-		switch c, err := q.claim(ctx, d); {
-		case err != nil && isAway(ctx, err):
-			return claims, i, failed, err
-		case err != nil:
-			failed = append(failed, err)
-		case c != nil:
-			claims = append(claims, c)
-		}
-	}
-	return claims, len(docs), failed, nil
-}
-
-// isAway reports whether an error is about the store, and not about one thread.
-func isAway(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || checkpoint.IsTemporary(err) || errors.Is(err, checkpoint.ErrClosed)
-}
-
-// claimDead claims at most n runs of dead processes of this machine before their leases end. Each
-// call goes on where the one before has stopped, until all runs have been looked at that were
-// claimed when the first call began.
-func (q *Queue) claimDead(ctx context.Context, n int) (claims []*Claim, err error) {
-	q.search.Lock()
-	defer q.search.Unlock()
-	if q.search.done || n <= 0 {
-		return nil, nil
-	}
-	if q.search.until == "" {
-		q.search.until = document.AtTime(q.config.Now().Add(q.config.Lease))
-	}
-	page := n + 16
-	docs, err := q.config.Documents.Query(ctx, document.Query{Place: looks, After: q.search.after, Until: q.search.until, Limit: &page})
-	if err != nil {
-		return nil, err
-	}
-	claims, looked, _, err := q.claimOf(ctx, docs, n) // what cannot be read is reported when it is due
-	if looked > 0 {
-		q.search.after = new(docs[looked-1].Position())
-	}
-	q.search.done = looked == len(docs) && len(docs) < page
-	return claims, err
-}
-
 // claim claims the next run of a thread; nil if there is none, or another process runs it. Then it
 // stores when to look at the thread again.
 func (q *Queue) claim(ctx context.Context, look document.Doc) (*Claim, error) {
@@ -111,7 +33,7 @@ func (q *Queue) claim(ctx context.Context, look document.Doc) (*Claim, error) {
 	held, err := checkpoint.Hold(context.WithoutCancel(ctx), q.config.Store, q.leased(look.ID), o)
 	var busy *checkpoint.BusyError
 	if errors.As(err, &busy) {
-		if at, ok := document.TimeOf(look.Order); ok && at.After(q.config.Now()) {
+		if due, ok := turnOf(look); ok && due.at.After(q.config.Now()) {
 			return nil, nil // it is looked at then
 		}
 		return nil, q.pass(ctx, look, busy.Remaining)
@@ -127,8 +49,9 @@ func (q *Queue) claim(ctx context.Context, look document.Doc) (*Claim, error) {
 	if err != nil || c.Run.ID == "" {
 		return nil, errors.Join(err, c.release(ctx))
 	}
-	if due, ok := document.TimeOf(look.Order); ok && q.config.Claimed != nil {
-		q.config.Claimed(Claimed{Lag: max(0, q.config.Now().Sub(due)), Reaped: reaped})
+	if due, ok := turnOf(look); ok && q.config.Claimed != nil {
+		lag := min(q.config.Now().Sub(due.at), q.config.Now().Sub(c.Run.Updated)) // it may have been put back
+		q.config.Claimed(Claimed{Lag: max(0, lag), Reaped: reaped})
 	}
 	return c, nil
 }
@@ -142,7 +65,7 @@ func (q *Queue) pass(ctx context.Context, look document.Doc, remaining time.Dura
 	}
 	at := t.now.Add(max(remaining, time.Millisecond))
 	time.AfterFunc(at.Truncate(passEvery).Add(passEvery).Sub(t.now), func() { q.news.changed(anyThread) })
-	return q.lookAgain(ctx, look, at)
+	return q.lookAgain(ctx, look, turn{at, true})
 }
 
 // passEvery is the time between the moments at which leases that end wake the workers: the leases
@@ -170,7 +93,7 @@ func (c *Claim) take(ctx context.Context, threadID string, looked *document.Doc)
 		c.Run, c.Action, c.Again, c.Last, c.Head = Run{}, "", false, false, 0
 		i := t.line.next(t.now)
 		if i < 0 {
-			t.look, t.later = t.line.wake(t.now), true
+			t.look, t.later = turn{at: t.line.wake(t.now)}, true
 			return nil
 		}
 		e := &t.line.Runs[i]
@@ -193,7 +116,7 @@ func (c *Claim) take(ctx context.Context, threadID string, looked *document.Doc)
 			t.leave(r.ID)
 			t.set(r)
 			t.ended = append(t.ended, r)
-			t.look, t.later = t.line.wake(t.now), true
+			t.look, t.later = turn{at: t.line.wake(t.now)}, true
 			return nil
 		}
 		reaped = e.Fence != ""
@@ -202,7 +125,7 @@ func (c *Claim) take(ctx context.Context, threadID string, looked *document.Doc)
 		if c.Again = !r.Started.IsZero(); !c.Again {
 			r.Started = t.now
 		}
-		t.look, t.later = t.now.Add(c.queue.config.Lease), true
+		t.look, t.later = turn{t.now.Add(c.queue.config.Lease), true}, true
 		t.set(r)
 		c.Run, c.Action, c.Last = r, e.Action, left <= 1
 		return nil
@@ -295,7 +218,7 @@ func (c *Claim) Amend(ctx context.Context, request json.RawMessage) error {
 		r := c.Run
 		r.Request = request
 		t.set(r)
-		t.look, t.later, t.looked = t.now.Add(c.queue.config.Lease), true, c.taken.looked
+		t.look, t.later, t.looked = turn{t.now.Add(c.queue.config.Lease), true}, true, c.taken.looked
 		c.Run, c.taken = r, t
 		return nil
 	})
@@ -368,19 +291,21 @@ func (c *Claim) leave(ctx context.Context, do func(t *thread, i int) error) erro
 		known = c.taken.again()
 	}
 	err := c.queue.changeFrom(ctx, known, c.Run.Thread, func(t *thread) error {
-		i := c.at(t)
-		switch {
-		case i < 0 && c.unsure && c.held.Context().Err() == nil: // no other process could end it
-			return errUnchanged
-		case i < 0:
+		if i := c.at(t); i >= 0 {
+			if err := do(t, i); err != nil {
+				return err
+			}
+		} else if !c.unsure || c.held.Context().Err() != nil { // else it has ended: no other process could end it
 			return fmt.Errorf("%w: run %.100q of thread %.100q", ErrLost, c.Run.ID, c.Run.Thread)
 		}
-		if err := do(t, i); err != nil {
-			return err
+		t.look, t.later = turn{at: t.line.wake(t.now)}, true // behind the threads that wait
+		if t.line.find(c.Run.ID) >= 0 {
+			t.look.at = c.Run.Created // it was put back, and goes before most of them
 		}
-		t.look, t.later = t.line.wake(t.now), true // behind the threads that wait
-		if looked := c.taken.looked; looked != nil && looked.Order > document.AtTime(t.now) {
-			t.looked = looked // no worker has looked since
+		if looked := c.taken.looked; looked != nil {
+			if due, ok := turnOf(*looked); ok && due.at.After(t.now) {
+				t.looked = looked // no worker has looked since
+			}
 		}
 		return nil
 	})

@@ -52,7 +52,7 @@ func TestQueue_ARunTakesFewCalls(t *testing.T) {
 		docs.calls = nil
 	}
 	claim(t, q, 4)
-	took("query query") // the second is for runs that dead processes left behind
+	took("query query query") // the first two are for runs that processes left behind
 	create(t, q, "own", "own", queue.Enqueue)
 	took("set batch")
 	c := claim(t, q, 4, "own")[0]

@@ -29,7 +29,8 @@
 //  3. What Create or Cancel has acknowledged survives every process.
 //  4. A run ends once.
 //  5. Claims take the thread that has waited longest. A thread goes to the back when its run has
-//     ended, so many runs of one thread delay another by at most one claim.
+//     ended, so many runs of one thread delay another by at most one claim. A run that was put
+//     back goes by the time of its Create, and one that a dead process left behind goes first.
 //  6. The run of a process that died is claimed again when its lease has run out, as the next
 //     attempt. After three attempts in a row that committed nothing at the top level of its
 //     graph it fails with [AttemptsExceeded]. A process that begins on the machine of the dead

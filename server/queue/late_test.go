@@ -63,7 +63,12 @@ func (s *unheard) Batch(ctx context.Context, p document.Place, changes []documen
 
 func TestCreate_WhoseReplyIsLost(t *testing.T) {
 	s := inMemory()
-	q, err := queue.New(queue.Config{Store: s.store, Documents: &unheard{Store: s.docs}})
+	docs := &unheard{Store: s.docs}
+	var ended []string
+	q, err := queue.New(queue.Config{
+		Store: s.store, Documents: docs,
+		Ended: func(_ context.Context, r queue.Run, _ bool) { ended = append(ended, r.ID) },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +76,12 @@ func TestCreate_WhoseReplyIsLost(t *testing.T) {
 	if _, err := q.Create(t.Context(), queue.Run{ID: "r1", Thread: "t1"}, queue.Enqueue); !errors.Is(err, queue.ErrExists) {
 		t.Errorf("the same id again: error %v, want ErrExists", err)
 	}
-	finish(t, claim(t, q, 1, "r1")[0])
+	docs.lost = false
+	create(t, q, "t1", "r2", queue.Interrupt)
+	if len(ended) != 1 || ended[0] != "r1" {
+		t.Errorf("%v have ended, want the run that was interrupted", ended)
+	}
+	finish(t, claim(t, q, 1, "r2")[0])
 }
 
 func TestFinish_WhoseReplyIsLost(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -37,6 +37,9 @@ type Config struct {
 	Line int
 	// Attempts is how many attempts in a row may commit nothing before the run fails: 3 if it is 0.
 	Attempts int
+	// LogEnd, unless it is nil, returns the position of the newest event in the log of a thread. It
+	// is called when a run is created while the thread has no other.
+	LogEnd func(ctx context.Context, thread string) (uint64, error)
 	// Ended, unless it is nil, is called for each run that has ended without a worker: it was
 	// cancelled, or it had no attempts left. alone is false if another run of the thread is
 	// running.
@@ -56,14 +59,6 @@ type Claimed struct {
 	Reaped bool
 }
 
-// search is how far a queue has looked for runs of dead processes.
-type search struct {
-	sync.Mutex
-	after *document.Position // nil at the beginning
-	until string             // "" before it begins
-	done  bool
-}
-
 // Queue is the queue of all runs on a store. It is safe for concurrent use, by many processes.
 type Queue struct {
 	config Config
@@ -71,6 +66,8 @@ type Queue struct {
 	news   signals
 	id     string // of this queue among those that announce changes
 	search search // for the runs of dead processes
+
+	looksForLeft atomic.Int64 // when Claim looks for runs that were left behind, in Unix nanoseconds
 
 	announcements announcements
 }
@@ -120,11 +117,13 @@ func (q *Queue) Create(ctx context.Context, r Run, rule Rule) (Created, error) {
 	if r.Thread == r.ID && !r.Due.After(q.config.Now()) { // a run without a thread gets a new one
 		unread = q.thread(r.Thread)
 	}
+	var changed *thread
 	err := q.changeFrom(ctx, unread, r.Thread, func(t *thread) error {
-		done = Created{}
+		done, changed = Created{}, t
 		if t.line.find(r.ID) >= 0 {
 			return exists(r)
 		}
+		r.LogStart = q.logStart(ctx, t)
 		switch rule {
 		case Reject:
 			if len(t.line.Runs) > 0 {
@@ -142,7 +141,7 @@ func (q *Queue) Create(ctx context.Context, r Run, rule Rule) (Created, error) {
 			return fmt.Errorf("%w: thread %.100q has %d unfinished runs", ErrFull, r.Thread, len(t.line.Runs))
 		}
 		r.Status, r.Created, r.Updated, r.Attempt = Pending, t.now, t.now, 0
-		t.line.Runs = append(t.line.Runs, entry{ID: r.ID, Owner: r.Owner, Due: r.Due, Since: t.now})
+		t.line.Runs = append(t.line.Runs, entry{ID: r.ID, Owner: r.Owner, Due: r.Due, Since: t.now, LogStart: r.LogStart})
 		t.set(r)
 		t.changes[len(t.changes)-1].If = new(uint64(0))
 		done.Run = r
@@ -152,9 +151,26 @@ func (q *Queue) Create(ctx context.Context, r Run, rule Rule) (Created, error) {
 	case errors.Is(err, document.ErrConflict):
 		err = exists(r)
 	case errors.Is(err, checkpoint.ErrUnknownOutcome) && q.isStored(ctx, done.Run):
+		changed.report(ctx)
 		err = nil // the caller would create it again
 	}
 	return done, err
+}
+
+// logStart returns the LogStart of a run that is added to a thread. The runs before it have noted
+// their ends in the log when they leave the line. 0, the beginning of the log, is always right.
+func (q *Queue) logStart(ctx context.Context, t *thread) uint64 {
+	switch {
+	case len(t.line.Runs) > 0:
+		return t.line.Runs[0].LogStart
+	case q.config.LogEnd == nil || t.version == 0: // the thread is new
+		return 0
+	}
+	end, err := q.config.LogEnd(ctx, t.id)
+	if err != nil {
+		return 0
+	}
+	return end
 }
 
 // isStored reports whether a run was stored by a call whose reply was lost.

@@ -27,6 +27,9 @@ type Run struct {
 	Error   *Failure  `json:"error,omitempty"`
 	// Result is what End.Result was.
 	Result json.RawMessage `json:"result,omitempty"`
+	// LogStart is a position in the event log of the thread, see Config.LogEnd. The events of the
+	// run are behind it, and no run has some before and some behind it.
+	LogStart uint64 `json:"log_start,omitempty"`
 }
 
 // Status is where a run is.
@@ -92,6 +95,8 @@ type entry struct {
 	// then. Only later ones count.
 	Newest uint64 `json:"newest,omitempty"`
 	Before int    `json:"before,omitempty"`
+	// LogStart is that of the run.
+	LogStart uint64 `json:"log_start,omitempty"`
 }
 
 // waited returns how long a pending run has waited at a time, since it was created or became due.

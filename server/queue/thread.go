@@ -22,7 +22,7 @@ type thread struct {
 	now     time.Time
 	seen    bool // a worker looks at the thread already: a run is claimed, or due
 	later   bool // a worker has to look at the thread at look, which may be later than before
-	look    time.Time
+	look    turn
 	looked  *document.Doc // what is stored of when to look; nil if that is not known
 	stored  bool          // line and version are what is stored
 	changes []document.Change
@@ -80,10 +80,18 @@ func (q *Queue) changeFrom(ctx context.Context, t *thread, id string, do func(t 
 			t = nil
 			continue
 		}
-		for i := 0; i < len(t.ended) && err == nil && q.config.Ended != nil; i++ {
-			q.config.Ended(ctx, t.ended[i], !t.busy)
+		if err == nil {
+			t.report(ctx)
 		}
 		return err
+	}
+}
+
+// report announces that the thread has changed, and calls Config.Ended for runs that have ended.
+func (t *thread) report(ctx context.Context) {
+	t.queue.announce(t.id)
+	for i := 0; i < len(t.ended) && t.queue.config.Ended != nil; i++ {
+		t.queue.config.Ended(ctx, t.ended[i], !t.busy)
 	}
 }
 
@@ -100,7 +108,7 @@ func (t *thread) store(ctx context.Context) error {
 			t.looked, err = t.storedLook(ctx)
 		}
 	case !t.seen:
-		_, err = docs.Set(ctx, looks, document.Change{ID: t.id, Value: emptyObject, Order: document.AtTime(t.line.wake(t.now))})
+		_, err = docs.Set(ctx, looks, document.Change{ID: t.id, Value: emptyObject, Order: turn{at: t.line.wake(t.now)}.order()})
 	}
 	if err != nil {
 		return err
@@ -121,7 +129,6 @@ func (t *thread) store(ctx context.Context) error {
 	if t.later || len(t.line.Runs) == 0 {
 		_ = t.lookLater(ctx) // the change is stored: without this a worker looks too early
 	}
-	t.queue.announce(t.id)
 	return nil
 }
 
@@ -151,7 +158,7 @@ func (t *thread) storedLook(ctx context.Context) (*document.Doc, error) {
 func (t *thread) lookLater(ctx context.Context) error {
 	c := document.Change{ID: t.id, If: &t.looked.Version}
 	if len(t.line.Runs) > 0 {
-		c.Value, c.Order = emptyObject, document.AtTime(t.look)
+		c.Value, c.Order = emptyObject, t.look.order()
 	}
 	for {
 		stored, err := t.queue.config.Documents.Batch(ctx, looks, []document.Change{c})
@@ -164,16 +171,19 @@ func (t *thread) lookLater(ctx context.Context) error {
 			return err
 		}
 		before, err := t.storedLook(ctx)
-		if err != nil || c.Value == nil || before.Version != 0 && before.Order <= c.Order {
+		if err != nil || c.Value == nil {
 			return err
+		}
+		if due, ok := turnOf(*before); ok && !due.at.After(t.look.at) {
+			return nil
 		}
 		c.If = &before.Version
 	}
 }
 
 // lookAgain stores when to look at a thread again, unless that has changed meanwhile.
-func (q *Queue) lookAgain(ctx context.Context, look document.Doc, at time.Time) error {
-	c := document.Change{ID: look.ID, If: &look.Version, Value: emptyObject, Order: document.AtTime(at)}
+func (q *Queue) lookAgain(ctx context.Context, look document.Doc, next turn) error {
+	c := document.Change{ID: look.ID, If: &look.Version, Value: emptyObject, Order: next.order()}
 	if _, err := q.config.Documents.Set(ctx, looks, c); !errors.Is(err, document.ErrConflict) {
 		return err
 	}

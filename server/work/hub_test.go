@@ -15,6 +15,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/eventlog"
+	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/server/wire"
 	"github.com/weftrun/weft/server/work"
 )
@@ -79,6 +80,42 @@ func (r *reading) take(t testing.TB) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// A long conversation is not read again for each of its runs.
+func TestHub_ReaderOfARunReadsItsPartOfTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bus := new(topic.Local)
+		hub := hubOf(t, bus)
+		for range 3 {
+			emit(t, bus, 1)
+		}
+		all := logged(t, hub)
+		first := reading{Reader: hub.OpenRun(queue.Run{Thread: "t1", LogStart: 2})}
+		defer first.Close()
+		first.take(t)
+		whole := reading{Reader: hub.Open("t1", 0)} // reads the rest from the feed of the first
+		defer whole.Close()
+		whole.take(t)
+		emit(t, bus, 1)
+		synctest.Wait()
+		last := (logged(t, hub))[3]
+		for name, r := range map[string]struct {
+			reading
+			want []uint64
+		}{"the run": {first, []uint64{all[2], last}}, "the thread": {whole, append(slices.Clone(all), last)}} {
+			if r.take(t); !slices.Equal(r.seqs, r.want) {
+				t.Errorf("the reader of %s has the records %v, want %v", name, r.seqs, r.want)
+			}
+		}
+
+		// A log that was lost begins anew.
+		lost := reading{Reader: hubOf(t, bus).OpenRun(queue.Run{Thread: "t1", LogStart: 99})}
+		defer lost.Close()
+		if lost.take(t); len(lost.seqs) != 4 {
+			t.Errorf("a reader with a position behind the log has %d records, want 4", len(lost.seqs))
+		}
+	})
 }
 
 func TestHub_FollowsAThreadOnce(t *testing.T) {

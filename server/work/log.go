@@ -120,15 +120,21 @@ type replayed struct {
 	missed    uint64 // batches that are gone from the front of the log
 }
 
-// replay yields the records that are in the log now, of a new projector. It returns the error of
-// yield, or of the log.
+// replay yields the records that are in the log now behind a position, of a new projector. It
+// returns the error of yield, or of the log. A log that has begun anew is read from its beginning.
 func (l Log) replay(ctx context.Context, r *replayed, yield func(wire.Event) error) error {
 	thread := r.projector.thread
 	last, err := eventlog.Log{Bus: l.Bus}.Last(ctx, thread)
-	if err != nil || last == 0 {
+	if err != nil {
 		return err
 	}
-	for b, err := range (eventlog.Log{Bus: l.Bus}).Follow(ctx, thread, 0) {
+	if last < r.position {
+		r.position = 0
+	}
+	if last == r.position {
+		return nil
+	}
+	for b, err := range (eventlog.Log{Bus: l.Bus}).Follow(ctx, thread, r.position) {
 		var missed *topic.MissedError
 		switch {
 		case errors.As(err, &missed):

@@ -34,7 +34,7 @@ func (p place) failed(store string, threads ...string) {
 // TestBulk_KillAtEachWrite kills a verb for many threads before and after each of its writes. The
 // same command then does the rest.
 func TestBulk_KillAtEachWrite(t *testing.T) {
-	killAtEachWrite(t, 6, 3, func(p place, store, crash string) (killed bool) {
+	killAtEachWrite(t, 6, func(p place, store, crash string) (killed bool) {
 		p.write("failing.yaml", failing)
 		p.failed(store, "a", "b", "c")
 		return p.resumeKilled(store, "crash:"+crash)
@@ -43,9 +43,9 @@ func TestBulk_KillAtEachWrite(t *testing.T) {
 
 // killAtEachWrite calls try on each store for each write of a process: crash is the rest of the
 // address of a store that kills the process before or after that write. It ends when try reports
-// that no process was killed, and wants at least so many writes before. With -short, it tries one
-// of stride writes on a server, which takes long.
-func killAtEachWrite(t *testing.T, least, stride int, try func(p place, store, crash string) (killed bool)) {
+// that no process was killed, and wants at least so many writes before. With -short, it tries some
+// of the writes: one of two in a file, and one of four on a server.
+func killAtEachWrite(t *testing.T, least int, try func(p place, store, crash string) (killed bool)) {
 	t.Parallel()
 	for name, address := range map[string]func(*testing.T) string{
 		"sqlite":   nil,
@@ -55,10 +55,15 @@ func killAtEachWrite(t *testing.T, least, stride int, try func(p place, store, c
 		for _, side := range []string{"before", "after"} {
 			t.Run(name+" "+side, func(t *testing.T) {
 				t.Parallel()
-				for n := 1; ; n++ {
-					if address != nil && testing.Short() && (n-1)%stride != 0 {
-						continue
-					}
+				stride := 1
+				switch {
+				case !testing.Short():
+				case address == nil:
+					stride = 2
+				default:
+					stride = 4
+				}
+				for n := 1; ; n += stride {
 					p := newPlace(t)
 					store, at := "sqlite:"+p.path("weft.db"), p.path("weft.db")
 					if address != nil {

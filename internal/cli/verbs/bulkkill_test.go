@@ -44,7 +44,7 @@ func (p place) killedThenWhole(store, crash string, args ...string) (killed bool
 // TestBulk_KillAtEachWriteOfPins kills pin, prune and unpin for many threads at each of their
 // writes. The same command then does the rest.
 func TestBulk_KillAtEachWriteOfPins(t *testing.T) {
-	killAtEachWrite(t, 3, 3, func(p place, store, crash string) (killed bool) {
+	killAtEachWrite(t, 3, func(p place, store, crash string) (killed bool) {
 		p.began(store)
 		pinned := func() int {
 			return strings.Count(p.must(0, "threads", "--where", "pin!=", "--json", "--store", store).stdout, `"thread":`)
@@ -73,7 +73,7 @@ func TestBulk_KillAtEachWriteOfPins(t *testing.T) {
 // TestBulk_KillAtEachReadOfExport kills export for many threads at each commit that it reads. No
 // part of a file has the name of a whole one, and the same command does the rest.
 func TestBulk_KillAtEachReadOfExport(t *testing.T) {
-	killAtEachWrite(t, 6, 5, func(p place, store, crash string) (killed bool) {
+	killAtEachWrite(t, 6, func(p place, store, crash string) (killed bool) {
 		p.began(store)
 		export := []string{"export", "--to", p.path("backup"), "--where", "graph=steps", "--store"}
 		killed = p.run(append(export, "crash-reads:"+crash)...).code == -1

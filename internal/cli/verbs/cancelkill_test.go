@@ -36,7 +36,7 @@ func (p place) pending(address, graph string, threads ...string) {
 // TestBulk_KillAtEachWriteOfCancel kills the cancel of many runs at each of its writes. The same
 // command then does the rest.
 func TestBulk_KillAtEachWriteOfCancel(t *testing.T) {
-	killAtEachWrite(t, 3, 1, func(p place, store, crash string) (killed bool) {
+	killAtEachWrite(t, 3, func(p place, store, crash string) (killed bool) {
 		p.pending(store, "steps", "a", "b", "c")
 		p.pending(store, "other", "d")
 		killed = p.killedThenWhole(store, "crash-served:"+crash, "runs", "cancel")

@@ -69,7 +69,7 @@ func (p place) ask(store, thread string) {
 // A waker is killed before and after each of its writes while it sends notices. The next one sends
 // the rest, and none after the answer.
 func TestWake_KillAtEachWriteOfNotices(t *testing.T) {
-	killAtEachWrite(t, 2, 1, func(p place, store, crash string) (killed bool) {
+	killAtEachWrite(t, 2, func(p place, store, crash string) (killed bool) {
 		p.ask(store, "t")
 		seen := notices{}
 		if killed = p.printed(seen, "crash-all:"+crash); killed {

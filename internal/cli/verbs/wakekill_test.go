@@ -41,7 +41,7 @@ nodes:
 // A waker is killed before and after each of its writes, of checkpoints and of timers, while it
 // closes a question. The next one does the rest.
 func TestWake_KillAtEachWrite(t *testing.T) {
-	killAtEachWrite(t, 3, 1, func(p place, store, crash string) (killed bool) {
+	killAtEachWrite(t, 3, func(p place, store, crash string) (killed bool) {
 		p.write("overdue.yaml", overdue)
 		p.must(4, "run", p.path("overdue.yaml"), "--thread", "t", "--store", store, "--input", "worklog="+p.path("worklog"))
 		return p.wakeKilled("overdue.yaml", "t", store, "crash-all:"+crash)
@@ -51,7 +51,7 @@ func TestWake_KillAtEachWrite(t *testing.T) {
 // A run is killed at each write while it asks and stores its timer. The question is then closed by
 // a waker, or by the same run.
 func TestWake_KillAtEachWriteOfAPause(t *testing.T) {
-	killAtEachWrite(t, 3, 2, func(p place, store, crash string) (killed bool) {
+	killAtEachWrite(t, 3, func(p place, store, crash string) (killed bool) {
 		p.write("overdue.yaml", overdue)
 		run := []string{"run", p.path("overdue.yaml"), "--thread", "t", "--input", "worklog=" + p.path("worklog"), "--store"}
 		killed = p.run(append(run, "crash-all:"+crash)...).code == -1
@@ -70,7 +70,7 @@ func TestWake_KillAtEachWriteOfAPause(t *testing.T) {
 
 // A waker is killed at each write while it tries a failed run again.
 func TestWake_KillAtEachWriteOfARetry(t *testing.T) {
-	killAtEachWrite(t, 3, 1, func(p place, store, crash string) (killed bool) {
+	killAtEachWrite(t, 3, func(p place, store, crash string) (killed bool) {
 		p.unready()
 		p.must(1, "run", p.path("unready.yaml"), "--thread", "t", "--store", store, "--input", "worklog="+p.path("worklog"))
 		p.ready()
@@ -81,7 +81,7 @@ func TestWake_KillAtEachWriteOfARetry(t *testing.T) {
 // A run is killed at each write while it fails. If its failure was stored, a waker tries it again;
 // else the thread is as after any crash.
 func TestWake_KillAtEachWriteOfAFailure(t *testing.T) {
-	killAtEachWrite(t, 2, 2, func(p place, store, crash string) (killed bool) {
+	killAtEachWrite(t, 2, func(p place, store, crash string) (killed bool) {
 		p.unready()
 		run := []string{"run", p.path("unready.yaml"), "--thread", "t", "--input", "worklog=" + p.path("worklog"), "--store"}
 		killed = p.run(append(run, "crash-all:"+crash)...).code == -1
@@ -112,7 +112,7 @@ nodes:
 // rest.
 func TestWake_KillAtEachWriteOfASchedule(t *testing.T) {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	killAtEachWrite(t, 4, 2, func(p place, store, crash string) (killed bool) {
+	killAtEachWrite(t, 4, func(p place, store, crash string) (killed bool) {
 		p.write("scheduled.yaml", scheduled)
 		p.schedule(store, wake.Schedule{Name: "t", Graph: "scheduled", At: at, Input: fmt.Appendf(nil, `{"worklog":%q}`, p.path("worklog"))})
 		return p.wakeKilled("scheduled.yaml", "t/2026-05-01T12:00:00Z", store, "crash-all:"+crash)
