@@ -106,10 +106,14 @@ func storeOpen(ctx context.Context, to Store, c Commit, stored tags) (err error)
 	if c.Pending, err = codec.sealEntries(c.Key, c.Pending, 0, mark); err != nil {
 		return err
 	}
-	if err = to.Commit(ctx, c); errors.Is(err, ErrUnknownOutcome) {
-		err = to.Commit(ctx, c) // nil if it was stored, a conflict if another writer was first
+	if err = to.Commit(ctx, c); !errors.Is(err, ErrUnknownOutcome) {
+		return err
 	}
-	return err
+	again := to.Commit(context.WithoutCancel(ctx), c) // nil if it was stored before
+	if again == nil || errors.Is(again, ErrConflict) {
+		return again
+	}
+	return errors.Join(err, again)
 }
 
 // carried yields the commits of a thread, oldest first and the root namespace last. Each has the

@@ -14,12 +14,16 @@ import (
 // thread that another writer begins.
 type unheard struct {
 	checkpoint.Memory
-	left, lost int // commits before them, and how many they are
+	left, lost int  // commits before them, and how many they are
+	away       bool // it does not reply at all to the commit after the first lost one
 	other      *checkpoint.Commit
 }
 
 func (s *unheard) Commit(ctx context.Context, c checkpoint.Commit) error {
 	s.left--
+	if s.away && s.left == -2 {
+		return checkpoint.ErrUnavailable
+	}
 	lost := s.left < 0 && s.left >= -s.lost
 	if lost && s.other != nil {
 		c = *s.other
@@ -40,12 +44,13 @@ func TestCopy_LostReply(t *testing.T) {
 		if err := checkpoint.Copy(ctx, from, "t", to, "copy"); err != nil {
 			t.Errorf("rule: a lost reply is asked for again\n commit %d: %v", first+1, err)
 		}
-		to = &unheard{left: first, lost: 2}
-		if err := checkpoint.Copy(ctx, from, "t", to, "copy"); !errors.Is(err, checkpoint.ErrUnknownOutcome) {
-			t.Errorf("two replies to commit %d are lost: got %v, want an ErrUnknownOutcome", first+1, err)
-		}
-		if left, err := to.Namespaces(ctx, "copy"); err != nil || len(left) > 0 {
-			t.Errorf("rule: a copy that fails leaves nothing, also if the replies to commit %d are lost\n got: %q, %v", first+1, left, err)
+		for _, to = range []*unheard{{left: first, lost: 2}, {left: first, lost: 1, away: true}} {
+			if err := checkpoint.Copy(ctx, from, "t", to, "copy"); !errors.Is(err, checkpoint.ErrUnknownOutcome) {
+				t.Errorf("two replies to commit %d are lost: got %v, want an ErrUnknownOutcome", first+1, err)
+			}
+			if left, err := to.Namespaces(ctx, "copy"); err != nil || len(left) > 0 {
+				t.Errorf("rule: a copy that fails leaves nothing, also if the replies to commit %d are lost\n got: %q, %v", first+1, left, err)
+			}
 		}
 		if err := checkpoint.Copy(ctx, from, "t", to, "copy"); err != nil {
 			t.Errorf("rule: it can be made again\n got: %v", err)

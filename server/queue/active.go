@@ -12,18 +12,42 @@ import (
 // lookPage is how many threads are read at once.
 const lookPage = 200
 
-// lines yields the threads that have unfinished runs, with their lines.
+// lines yields the threads that have unfinished runs, with their lines. A thread moves when a run
+// of it is claimed or put back, and is yielded once.
 func (q *Queue) lines(ctx context.Context) iter.Seq2[*thread, error] {
 	return func(yield func(*thread, error) bool) {
-		page := document.Query{Place: looks, Limit: new(lookPage)}
+		seen := map[string]bool{}
+		waiting, begun := document.Query{Place: looks, From: waitingTurns}, document.Query{Place: looks, Until: waitingTurns}
+		for _, part := range []document.Query{waiting, begun, waiting} {
+			for d, err := range q.pages(ctx, part) {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				if seen[d.ID] {
+					continue
+				}
+				seen[d.ID] = true
+				if t, err := q.open(ctx, d.ID); !yield(t, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// pages yields the documents of a query, which are read in pages. An error is the last result.
+func (q *Queue) pages(ctx context.Context, page document.Query) iter.Seq2[document.Doc, error] {
+	return func(yield func(document.Doc, error) bool) {
+		page.Limit = new(lookPage)
 		for {
 			docs, err := q.config.Documents.Query(ctx, page)
 			if err != nil {
-				yield(nil, err)
+				yield(document.Doc{}, err)
 				return
 			}
 			for _, d := range docs {
-				if t, err := q.open(ctx, d.ID); !yield(t, err) || err != nil {
+				if !yield(d, nil) {
 					return
 				}
 			}

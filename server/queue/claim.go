@@ -50,7 +50,7 @@ func (q *Queue) claim(ctx context.Context, look document.Doc) (*Claim, error) {
 		return nil, errors.Join(err, c.release(ctx))
 	}
 	if due, ok := turnOf(look); ok && q.config.Claimed != nil {
-		lag := min(q.config.Now().Sub(due.at), q.config.Now().Sub(c.Run.Updated)) // it may have been put back
+		lag := min(q.config.Now().Sub(due.at), q.config.Now().Sub(c.Run.Updated)) // since it was put back, if it was
 		q.config.Claimed(Claimed{Lag: max(0, lag), Reaped: reaped})
 	}
 	return c, nil
@@ -295,12 +295,15 @@ func (c *Claim) leave(ctx context.Context, do func(t *thread, i int) error) erro
 			if err := do(t, i); err != nil {
 				return err
 			}
-		} else if !c.unsure || c.held.Context().Err() != nil { // else it has ended: no other process could end it
+		} else if lost := !c.unsure || c.held.Context().Err() != nil; lost { // else the change before was stored
 			return fmt.Errorf("%w: run %.100q of thread %.100q", ErrLost, c.Run.ID, c.Run.Thread)
 		}
 		t.look, t.later = turn{at: t.line.wake(t.now)}, true // behind the threads that wait
-		if t.line.find(c.Run.ID) >= 0 {
-			t.look.at = c.Run.Created // it was put back, and goes before most of them
+		if t.line.find(c.Run.ID) >= 0 {                      // it was put back, and has its turn again
+			t.look.at = c.Run.Created
+			if c.Run.Due.After(t.look.at) {
+				t.look.at = c.Run.Due
+			}
 		}
 		if looked := c.taken.looked; looked != nil {
 			if due, ok := turnOf(*looked); ok && due.at.After(t.now) {

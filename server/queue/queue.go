@@ -38,7 +38,7 @@ type Config struct {
 	// Attempts is how many attempts in a row may commit nothing before the run fails: 3 if it is 0.
 	Attempts int
 	// LogEnd, unless it is nil, returns the position of the newest event in the log of a thread. It
-	// is called when a run is created while the thread has no other.
+	// is called when a run is created on a thread without unfinished runs.
 	LogEnd func(ctx context.Context, thread string) (uint64, error)
 	// Ended, unless it is nil, is called for each run that has ended without a worker: it was
 	// cancelled, or it had no attempts left. alone is false if another run of the thread is
@@ -67,7 +67,7 @@ type Queue struct {
 	id     string // of this queue among those that announce changes
 	search search // for the runs of dead processes
 
-	looksForLeft atomic.Int64 // when Claim looks for runs that were left behind, in Unix nanoseconds
+	lookedForLeft atomic.Int64 // the interval, see passEvery, in which Claim has looked for them
 
 	announcements announcements
 }
@@ -157,8 +157,11 @@ func (q *Queue) Create(ctx context.Context, r Run, rule Rule) (Created, error) {
 	return done, err
 }
 
-// logStart returns the LogStart of a run that is added to a thread. The runs before it have noted
-// their ends in the log when they leave the line. 0, the beginning of the log, is always right.
+// logTime bounds a call of Config.LogEnd: a run can be created without it.
+const logTime = 500 * time.Millisecond
+
+// logStart returns the LogStart of a run that is added to a thread. 0, the beginning of the log, is
+// always right.
 func (q *Queue) logStart(ctx context.Context, t *thread) uint64 {
 	switch {
 	case len(t.line.Runs) > 0:
@@ -166,6 +169,8 @@ func (q *Queue) logStart(ctx context.Context, t *thread) uint64 {
 	case q.config.LogEnd == nil || t.version == 0: // the thread is new
 		return 0
 	}
+	ctx, cancel := context.WithTimeout(ctx, logTime)
+	defer cancel()
 	end, err := q.config.LogEnd(ctx, t.id)
 	if err != nil {
 		return 0

@@ -17,10 +17,10 @@ type search struct {
 	done  bool
 }
 
-// Claim claims at most n runs: first those that the process of another claim left behind, once its
-// lease has run out, and then the next of each thread, of those whose turn is longest ago. A run
-// that has used up its attempts ends. The first calls also claim runs of processes of this machine
-// that are known to be dead, such as the one before this, without waiting for their leases.
+// Claim claims at most n runs. First come runs that a process has left behind, once its lease has
+// run out. Then each thread has a claim for its next run, in the order of their turns. A run that
+// has used up its attempts ends. The first calls also claim runs of processes of this machine that
+// are known to be dead, such as the one before this, without waiting for their leases.
 //
 // A thread that cannot be read does not keep others waiting: Claim returns its error beside claims.
 func (q *Queue) Claim(ctx context.Context, n int) (claims []*Claim, err error) {
@@ -35,17 +35,17 @@ func (q *Queue) Claim(ctx context.Context, n int) (claims []*Claim, err error) {
 	return claims, errors.Join(failed...)
 }
 
-// claimLeft claims at most n runs that their processes have left behind. It looks for them each
-// passEvery, and again in the next call if there may be more. Its results are as those of claimDue.
+// claimLeft claims at most n runs that their processes have left behind. It looks for them once in
+// each interval of passEvery: pass wakes the workers where the intervals begin. If there may be more
+// of them, it looks again in the next call. Its results are as those of claimDue.
 func (q *Queue) claimLeft(ctx context.Context, n int) (claims []*Claim, failed []error, err error) {
 	now := q.config.Now()
-	if n <= 0 || now.UnixNano() < q.looksForLeft.Load() {
+	if n <= 0 || q.lookedForLeft.Swap(now.UnixNano()/int64(passEvery)) == now.UnixNano()/int64(passEvery) {
 		return nil, nil, nil
 	}
-	q.looksForLeft.Store(now.Add(passEvery).UnixNano())
 	claims, failed, err = q.claimDue(ctx, document.Query{Place: looks, Until: turn{now.Add(1), true}.order()}, n)
 	if len(claims) == n {
-		q.looksForLeft.Store(0)
+		q.lookedForLeft.Store(0)
 	}
 	return claims, failed, err
 }

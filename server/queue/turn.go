@@ -7,14 +7,14 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 )
 
-// turn is when a worker has to look at a thread. The run of one with begun is claimed, and goes
-// before all that wait if its process has left it behind.
+// turn is when a worker has to look at a thread. With begun, a run of the thread is claimed: the
+// look is for whether its process has left it behind.
 type turn struct {
 	at    time.Time
 	begun bool
 }
 
-// Turns with begun are before others, because an Order of time has no character before 0.
+// A turn with begun has an Order before those of all others, which begin with a hexadecimal digit.
 const (
 	begunTurn    = "!"
 	waitingTurns = "0"

@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,5 +71,34 @@ func TestCreate_KnowsWhereTheLogOfARunBegins(t *testing.T) {
 	begins("sixth", 0) // the log cannot be asked
 	if calls != 3 {
 		t.Errorf("the log was asked %d times, want 3", calls)
+	}
+}
+
+// A thread whose run is claimed while the threads are listed is listed, and once.
+func TestActive_BesideClaims(t *testing.T) {
+	q := inMemory().process(t)
+	const n = 250 // more than a page
+	for i := range n {
+		id := fmt.Sprintf("t%03d", i)
+		create(t, q, id, id, queue.Enqueue)
+	}
+	seen := map[string]int{}
+	for r, err := range q.Active(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen[r.ID]++; len(seen) == 1 {
+			if claims, err := q.Claim(t.Context(), n); err != nil || len(claims) != n {
+				t.Fatalf("%d claims with error %v, want %d", len(claims), err, n)
+			}
+		}
+	}
+	for id, times := range seen {
+		if times != 1 {
+			t.Errorf("run %s is listed %d times", id, times)
+		}
+	}
+	if len(seen) != n {
+		t.Errorf("%d runs are listed, want %d", len(seen), n)
 	}
 }

@@ -82,8 +82,8 @@ type feed struct {
 	more    chan struct{}
 }
 
-// OpenRun returns a reader of a thread for the records of a run, which may lack those of earlier
-// runs. Close must be called.
+// OpenRun returns a reader for the records of one run. It may skip records of earlier runs. Close
+// must be called.
 func (h *Hub) OpenRun(r queue.Run) *Reader {
 	reader := h.Open(r.Thread, 0)
 	reader.from = r.LogStart

@@ -120,8 +120,9 @@ type replayed struct {
 	missed    uint64 // batches that are gone from the front of the log
 }
 
-// replay yields the records that are in the log now behind a position, of a new projector. It
-// returns the error of yield, or of the log. A log that has begun anew is read from its beginning.
+// replay reads the batches behind r.position that are in the log now, with a projector that has read
+// none, and yields their records. A log that ends before the position has begun anew: it is read
+// from its beginning. The error is that of yield, or of the log.
 func (l Log) replay(ctx context.Context, r *replayed, yield func(wire.Event) error) error {
 	thread := r.projector.thread
 	last, err := eventlog.Log{Bus: l.Bus}.Last(ctx, thread)
@@ -130,6 +131,9 @@ func (l Log) replay(ctx context.Context, r *replayed, yield func(wire.Event) err
 	}
 	if last < r.position {
 		r.position = 0
+	}
+	if r.position > 0 {
+		r.seq, r.projector.partial = lastSeq(r.position), true
 	}
 	if last == r.position {
 		return nil
@@ -193,8 +197,11 @@ func (l Log) Last(ctx context.Context, thread string) (seq uint64, err error) {
 	if err != nil || position == 0 {
 		return 0, err
 	}
-	return (position+1)<<idBits - 1, nil
+	return lastSeq(position), nil
 }
+
+// lastSeq is the greatest Seq that a record of a batch may have.
+func lastSeq(position uint64) uint64 { return (position+1)<<idBits - 1 }
 
 // projector makes records of the batches of a thread.
 type projector struct {
@@ -202,6 +209,9 @@ type projector struct {
 	log    Log
 	thread string
 	runs   map[string]*loggedRun
+	// partial is true if the log was not read from its beginning: what it has of a run before is
+	// read when a later batch of the run comes.
+	partial bool
 }
 
 func (l Log) projector(ctx context.Context, thread string) *projector {
@@ -229,6 +239,11 @@ func (p *projector) project(b eventlog.Batch) (out []wire.Event, err error) {
 		}
 	}
 	r, over := p.runs[b.Run], n.End != nil
+	if r == nil && p.partial && (n.Begin == nil || n.Begin.Attempt > 1) {
+		if r, err = p.recall(b); err != nil {
+			return nil, err
+		}
+	}
 	if r != nil && r.ended != nil { // another attempt begins, or the events are late
 		r, over = p.run(b.Run, *r.ended), over || n.Begin == nil
 	}
@@ -276,6 +291,30 @@ func (p *projector) project(b eventlog.Batch) (out []wire.Event, err error) {
 		id = out[i].Next()
 	}
 	return out, nil
+}
+
+// recall returns what the log has of the run of a batch before it; nil if there is nothing.
+func (p *projector) recall(of eventlog.Batch) (*loggedRun, error) {
+	whole := p.log.projector(p.ctx, p.thread)
+	for b, err := range (eventlog.Log{Bus: p.log.Bus}).Follow(p.ctx, p.thread, 0) {
+		var missed *topic.MissedError
+		switch {
+		case errors.As(err, &missed) && (missed.Count == 0 || missed.From+missed.Count > of.Position): // it has gone
+			return nil, nil
+		case missed != nil, errors.Is(err, eventlog.ErrBatch):
+			continue
+		case err != nil:
+			return nil, err
+		case b.Position >= of.Position:
+			return whole.runs[of.Run], nil
+		case b.Run != of.Run:
+			continue
+		}
+		if _, err := whole.project(b); err != nil {
+			return nil, err
+		}
+	}
+	return nil, context.Cause(p.ctx)
 }
 
 // rest returns what stays of a run that has ended.

@@ -6,14 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/topic"
 	"github.com/weftrun/weft/graph"
 	"github.com/weftrun/weft/graph/eventlog"
+	"github.com/weftrun/weft/server/queue"
 	"github.com/weftrun/weft/server/wire"
 )
 
@@ -130,4 +134,111 @@ func TestHub_BatchThatCannotBeRead(t *testing.T) {
 		}
 		add()
 	}
+}
+
+// conversation is a log of which a reader of a run reads the end.
+type conversation struct {
+	*testing.T
+	hub *Hub
+}
+
+func newConversation(t *testing.T) conversation {
+	return conversation{t, &Hub{Log: Log{Bus: new(topic.Local), Viewer: new(plainViewer)}}}
+}
+
+// add publishes a batch of a run; with begin, its first.
+func (c conversation) add(run string, n note, events ...graph.Event) {
+	c.Helper()
+	data, err := json.Marshal(n)
+	if err == nil {
+		err = eventlog.Log{Bus: c.hub.Log.Bus}.Publish(c.Context(), "t", eventlog.Batch{Run: run, Attempt: 1, Note: data, Events: events})
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+// read appends the records that a reader has not read yet.
+func (c conversation) read(r *Reader, records []wire.Event) []wire.Event {
+	c.Helper()
+	if err := r.Read(c.Context(), func(e wire.Event) error { records = append(records, e); return nil }); err != nil {
+		c.Fatal(err)
+	}
+	return records
+}
+
+// same compares records with the last n of the log.
+func (c conversation) same(name string, got []wire.Event, n int) {
+	c.Helper()
+	all, err := c.hub.Log.Read(c.Context(), "t")
+	if err != nil {
+		c.Fatal(err)
+	}
+	if want := all[len(all)-n:]; !reflect.DeepEqual(got, want) {
+		c.Errorf("the reader of %s has the records\n%+v, want\n%+v", name, got, want)
+	}
+}
+
+func begin(run string) note {
+	return note{At: time.Unix(1, 0), Begin: &wire.RunStart{Run: run, Thread: "t", Attempt: 1}, Step: -2}
+}
+
+func end() note {
+	return note{At: time.Unix(2, 0), Step: -2, End: &wire.RunEnd{Status: wire.RunSuccess}}
+}
+
+func custom(n int) graph.Event {
+	return graph.Event{Mode: graph.Custom, Payload: json.RawMessage(strconv.Itoa(n))}
+}
+
+// The reader of a run begins the feed behind a run that then has more events.
+func TestHub_FeedKnowsRunsOfTheLogBeforeIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newConversation(t)
+		c.add("r1", begin("r1"), custom(1), custom(2))
+		r := c.hub.OpenRun(queue.Run{Thread: "t", LogStart: 1})
+		defer r.Close()
+		c.read(r, nil)
+		c.add("r1", note{}, custom(3))
+		c.add("r1", end())
+		c.add("r2", begin("r2"), custom(4))
+		synctest.Wait()
+		got := c.read(r, nil)
+		c.same("the run", got, len(got))
+		if len(got) < 4 {
+			t.Errorf("%d records", len(got))
+		}
+	})
+}
+
+// A reader of the thread that has read less than where the feed begins reads the log again.
+func TestHub_FeedThatBeginsBehindAReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newConversation(t)
+		c.add("r1", begin("r1"), custom(1))
+		whole := c.hub.Open("t", 0)
+		defer whole.Close()
+		// It is suspended in its first Read, and another run begins meanwhile.
+		var records []wire.Event
+		var run *Reader
+		err := whole.Read(t.Context(), func(e wire.Event) error {
+			if records = append(records, e); run == nil {
+				c.add("r1", end())
+				run = c.hub.OpenRun(queue.Run{Thread: "t", LogStart: 2})
+				c.read(run, nil)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer run.Close()
+		c.add("r2", begin("r2"))
+		synctest.Wait()
+		records = c.read(whole, records)
+		c.same("the thread", records, len(records))
+		if last := records[len(records)-1]; last.Run != "r2" || len(records) < 4 {
+			t.Errorf("%d records, the last of %s", len(records), last.Run)
+		}
+	})
 }

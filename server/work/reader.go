@@ -111,7 +111,7 @@ func (r *Reader) ReadLog(ctx context.Context, yield func(wire.Event) error) erro
 		r.missed = missed + to.missed
 		f.hub.count.missed.Add(to.missed)
 	}
-	r.at, r.current = max(r.at, floor), true // what is not in the log is gone
+	r.at, r.current = max(r.at, floor, to.seq), true // what is not in the log is gone
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.run(to)
