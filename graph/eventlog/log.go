@@ -110,11 +110,15 @@ func (l Log) publish(ctx context.Context, thread string, b stored) error {
 
 // Follow yields the batches after a position as they are published, until ctx ends. More batches
 // follow a *topic.MissedError and an ErrBatch; any other error is the last result. A batch that the
-// bus has twice is empty the second time, unless the position is between the two.
+// bus has twice is empty the second time, unless the position is between the two: see Continue.
 func (l Log) Follow(ctx context.Context, thread string, after uint64) iter.Seq2[Batch, error] {
+	return l.Continue(ctx, thread, after, new(Repeats))
+}
+
+// Continue is Follow for a reader that goes on behind the batches that seen knows.
+func (l Log) Continue(ctx context.Context, thread string, after uint64, seen *Repeats) iter.Seq2[Batch, error] {
 	events := l.Bus.Follow(ctx, Topic(thread), after)
 	return func(yield func(Batch, error) bool) {
-		var seen repeats
 		for e, err := range events {
 			var b Batch
 			if err == nil {
@@ -175,8 +179,9 @@ func (b *stored) add(i int, e encoded) {
 	}
 }
 
-// repeats finds batches that a bus has twice, among the last 64 of each of the last writers.
-type repeats struct {
+// Repeats finds batches that a bus has twice, among the last 64 of each of the last writers. The
+// zero value knows none. It is for one goroutine.
+type Repeats struct {
 	writers [8]struct {
 		name   string
 		newest uint64
@@ -186,7 +191,7 @@ type repeats struct {
 }
 
 // has reports whether a batch came before, and notes it.
-func (r *repeats) has(writer string, n uint64) bool {
+func (r *Repeats) has(writer string, n uint64) bool {
 	if writer == "" {
 		return false
 	}

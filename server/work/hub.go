@@ -200,7 +200,7 @@ func (f *feed) run(from replayed) {
 // follow adds the records of the log until the last reader leaves.
 func (f *feed) follow(r replayed) {
 	var err error
-	for b, e := range (eventlog.Log{Bus: f.hub.Log.Bus}).Follow(f.ctx, f.thread, r.position) {
+	for b, e := range (eventlog.Log{Bus: f.hub.Log.Bus}).Continue(f.ctx, f.thread, r.position, &r.seen) {
 		var missed *topic.MissedError
 		if errors.As(e, &missed) {
 			f.gap(missed.Count)

@@ -44,6 +44,9 @@ type note struct {
 	Begin *wire.RunStart `json:"begin,omitempty"`
 	Step  int            `json:"step,omitempty"`
 	Head  uint64         `json:"head,omitempty"`
+	// Engine is set beside Begin if the engine of the graph writes the events of the run. Its
+	// batches count the attempts of the engine.
+	Engine bool `json:"engine,omitempty"`
 	// Ended is the last event of a run that did not fail, and End how the attempt ended.
 	Ended *graph.Event `json:"ended,omitempty"`
 	End   *wire.RunEnd `json:"end,omitempty"`
@@ -118,6 +121,7 @@ type replayed struct {
 	position  uint64 // of the newest batch that was read
 	seq       uint64 // of the newest record
 	missed    uint64 // batches that are gone from the front of the log
+	seen      eventlog.Repeats
 }
 
 // replay reads the batches behind r.position that are in the log now, with a projector that has read
@@ -138,7 +142,7 @@ func (l Log) replay(ctx context.Context, r *replayed, yield func(wire.Event) err
 	if last == r.position {
 		return nil
 	}
-	for b, err := range (eventlog.Log{Bus: l.Bus}).Follow(ctx, thread, r.position) {
+	for b, err := range (eventlog.Log{Bus: l.Bus}).Continue(ctx, thread, r.position, &r.seen) {
 		var missed *topic.MissedError
 		switch {
 		case errors.As(err, &missed):
@@ -223,6 +227,7 @@ type loggedRun struct {
 	start    wire.RunStart  // of the newest attempt
 	recorder *wire.Recorder // nil for a run that is none of a server, or has ended
 	cut      bool           // the log does not have its first batches
+	attempt  int            // the newest that has begun; 0 if that is not known, or for an engine
 	// ended is how the recorder of a run that has ended goes on: the recorder has the states of the
 	// run, and a reader may follow a thread for long.
 	ended *wire.RecorderOptions
@@ -244,8 +249,13 @@ func (p *projector) project(b eventlog.Batch) (out []wire.Event, err error) {
 			return nil, err
 		}
 	}
+	if r != nil && b.Attempt < r.attempt { // another process has the run, and has logged its commits
+		b.Events, n.Begin, n.Ended = nil, nil, nil
+	}
 	if r != nil && r.ended != nil { // another attempt begins, or the events are late
+		attempt := r.attempt
 		r, over = p.run(b.Run, *r.ended), over || n.Begin == nil
+		r.attempt = attempt
 	}
 	switch {
 	case n.Begin != nil:
@@ -254,6 +264,9 @@ func (p *projector) project(b eventlog.Batch) (out []wire.Event, err error) {
 			o.D, o.Cut, o.Steps = r.recorder.D(), r.cut, r.recorder.Steps()
 		}
 		r = p.run(b.Run, o)
+		if !n.Engine {
+			r.attempt = b.Attempt
+		}
 		out = r.recorder.Begin(n.At)
 	case r == nil:
 		r = &loggedRun{}
@@ -323,7 +336,7 @@ func (r *loggedRun) rest() *loggedRun {
 	if step, known := o.Steps[""]; known {
 		o.Step = step
 	}
-	return &loggedRun{start: r.start, cut: r.cut, ended: &o}
+	return &loggedRun{start: r.start, cut: r.cut, attempt: r.attempt, ended: &o}
 }
 
 // run returns a run that begins.

@@ -242,3 +242,66 @@ func TestHub_FeedThatBeginsBehindAReader(t *testing.T) {
 		}
 	})
 }
+
+// A process that was suspended, and whose run another one has meanwhile, publishes its events late.
+func TestProjector_EventsOfAnEarlierAttempt(t *testing.T) {
+	for engine, want := range map[bool]int{false: 2, true: 3} {
+		log := Log{Bus: new(topic.Local), Viewer: new(plainViewer)}
+		p := log.projector(t.Context(), "t")
+		n := 0
+		add := func(attempt int, note note, events ...graph.Event) {
+			t.Helper()
+			n++
+			b := eventlog.Batch{Position: uint64(n), Run: "r", Attempt: attempt, Events: events}
+			var err error
+			if note.Begin != nil {
+				note.Engine = engine
+				b.Note, err = json.Marshal(note)
+			}
+			records, err2 := p.project(b)
+			if err := errors.Join(err, err2); err != nil {
+				t.Fatal(err)
+			}
+			if want -= len(records); note.Begin != nil {
+				want++ // its own record
+			}
+		}
+		add(1, begin("r"), custom(1))
+		again := begin("r")
+		again.Begin.Attempt = 2
+		add(2, again, custom(2))
+		add(1, note{}, custom(3)) // an engine counts attempts of its own
+		if want != 0 {
+			t.Errorf("engine %v: %d records are missing", engine, want)
+		}
+	}
+}
+
+// The bus has a batch twice: before and after the place where a reader goes on from the log to what
+// is added.
+func TestHub_BatchThatIsThereTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newConversation(t)
+		w := eventlog.Log{Bus: c.hub.Log.Bus}.Writer("t", "r1", 1)
+		w.Write(custom(1))
+		if err := w.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r := c.hub.Open("t", 0)
+		defer r.Close()
+		first := c.read(r, nil)
+		for e, err := range c.hub.Log.Bus.Follow(t.Context(), eventlog.Topic("t"), 0) {
+			if err == nil {
+				err = c.hub.Log.Bus.Publish(t.Context(), eventlog.Topic("t"), e.Data)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		synctest.Wait()
+		if got := c.read(r, first); len(got) != 1 {
+			t.Errorf("the event has %d records, want 1", len(got))
+		}
+	})
+}

@@ -52,16 +52,19 @@ type atStep struct {
 
 type atTask struct{ namespace, task string }
 
-// readLogged reads what the log of a thread has of a run.
-func readLogged(ctx context.Context, log eventlog.Log, thread, run string) (l logged, err error) {
+// readLogged reads what the log of a thread has of a run. Its events are behind a position.
+func readLogged(ctx context.Context, log eventlog.Log, thread, run string, behind uint64) (l logged, err error) {
 	l = logged{newest: map[string]uint64{}, commits: map[atCommit]int{}, values: map[atStep]bool{}, started: map[atTask]bool{}, updates: map[atTask]bool{}}
 	last, err := log.Last(ctx, thread)
-	if err != nil || last == 0 {
+	if last < behind { // the log has begun anew
+		behind = 0
+	}
+	if err != nil || last == behind {
 		return l, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	for b, err := range log.Follow(ctx, thread, 0) {
+	for b, err := range log.Follow(ctx, thread, behind) {
 		var missed *topic.MissedError
 		switch {
 		case errors.As(err, &missed):

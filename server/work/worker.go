@@ -347,7 +347,7 @@ func (w *Worker) lost(c *queue.Claim, remote bool) error {
 // begin notes the beginning of an attempt in the log. again is true if an earlier attempt has made
 // commits; begin then adds the events of these commits that the log lacks.
 func (w *Worker) begin(ctx context.Context, c *queue.Claim, journal *eventlog.Writer, job *Job, again bool) {
-	begin := note{Begin: job.Start, Step: job.Step, Head: job.Head}
+	begin := note{Begin: job.Start, Step: job.Step, Head: job.Head, Engine: logs(job.Graph)}
 	var lacks restored
 	if again && !logs(job.Graph) {
 		var err error
@@ -377,7 +377,7 @@ func (w *Worker) restore(ctx context.Context, c *queue.Claim, job *Job) (lacks r
 	ctx, cancel := context.WithTimeout(ctx, restoreTime)
 	defer cancel()
 	r := restorer{store: w.config.Store, graph: job.Graph, thread: c.Run.Thread, run: c.Run.ID}
-	if r.seen, err = readLogged(ctx, w.log, c.Run.Thread, c.Run.ID); err != nil {
+	if r.seen, err = readLogged(ctx, w.log, c.Run.Thread, c.Run.ID, c.Run.LogStart); err != nil {
 		return lacks, err
 	}
 	return r.restore(ctx)
