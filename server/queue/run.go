@@ -27,8 +27,8 @@ type Run struct {
 	Error   *Failure  `json:"error,omitempty"`
 	// Result is what End.Result was.
 	Result json.RawMessage `json:"result,omitempty"`
-	// LogStart is a position in the event log of the thread, see Config.LogEnd. All events of the run
-	// are behind it.
+	// LogStart is a position in the event log of the thread, see Config.LogEnd. All events of the
+	// run are behind it.
 	LogStart uint64 `json:"log_start,omitempty"`
 }
 

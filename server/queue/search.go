@@ -36,8 +36,8 @@ func (q *Queue) Claim(ctx context.Context, n int) (claims []*Claim, err error) {
 }
 
 // claimLeft claims at most n runs that their processes have left behind. It looks for them once in
-// each interval of passEvery: pass wakes the workers where the intervals begin. If there may be more
-// of them, it looks again in the next call. Its results are as those of claimDue.
+// each interval of passEvery: pass wakes the workers where the intervals begin. If there may be
+// more of them, it looks again in the next call. Its results are as those of claimDue.
 func (q *Queue) claimLeft(ctx context.Context, n int) (claims []*Claim, failed []error, err error) {
 	now := q.config.Now()
 	if n <= 0 || q.lookedForLeft.Swap(now.UnixNano()/int64(passEvery)) == now.UnixNano()/int64(passEvery) {

@@ -124,9 +124,9 @@ type replayed struct {
 	seen      eventlog.Repeats
 }
 
-// replay reads the batches behind r.position that are in the log now, with a projector that has read
-// none, and yields their records. A log that ends before the position has begun anew: it is read
-// from its beginning. The error is that of yield, or of the log.
+// replay reads the batches behind r.position that are in the log now, with a projector that has
+// read none, and yields their records. A log that ends before the position has begun anew: it is
+// read from its beginning. The error is that of yield, or of the log.
 func (l Log) replay(ctx context.Context, r *replayed, yield func(wire.Event) error) error {
 	thread := r.projector.thread
 	last, err := eventlog.Log{Bus: l.Bus}.Last(ctx, thread)
