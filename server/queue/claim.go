@@ -50,7 +50,8 @@ func (q *Queue) claim(ctx context.Context, look document.Doc) (*Claim, error) {
 		return nil, errors.Join(err, c.release(ctx))
 	}
 	if due, ok := turnOf(look); ok && q.config.Claimed != nil {
-		lag := min(q.config.Now().Sub(due.at), q.config.Now().Sub(c.Run.Updated)) // since it was put back, if it was
+		now := q.config.Now()
+		lag := min(now.Sub(due.at), now.Sub(c.Run.Updated)) // since it was put back, if it was
 		q.config.Claimed(Claimed{Lag: max(0, lag), Reaped: reaped})
 	}
 	return c, nil

@@ -42,32 +42,34 @@ func (d *countedDocuments) Query(ctx context.Context, q document.Query) ([]docum
 
 // Each call is a round trip to the store, and one that writes is a sync of a disk.
 func TestQueue_ARunTakesFewCalls(t *testing.T) {
-	docs := &countedDocuments{Store: new(document.Map)}
-	q := storage{new(checkpoint.Memory), docs}.process(t)
-	took := func(want string) {
-		t.Helper()
-		if got := strings.Join(docs.calls, " "); got != want {
-			t.Errorf("calls %q, want %q", got, want)
+	synctest.Test(t, func(t *testing.T) { // within one interval of passEvery
+		docs := &countedDocuments{Store: new(document.Map)}
+		q := storage{new(checkpoint.Memory), docs}.process(t)
+		took := func(want string) {
+			t.Helper()
+			if got := strings.Join(docs.calls, " "); got != want {
+				t.Errorf("calls %q, want %q", got, want)
+			}
+			docs.calls = nil
 		}
+		claim(t, q, 4)
+		took("query query query") // the first two are for runs that processes left behind
+		create(t, q, "own", "own", queue.Enqueue)
+		took("set batch")
+		c := claim(t, q, 4, "own")[0]
+		took("query get get batch batch")
+		finish(t, c)
+		took("batch batch")
+		create(t, q, "t1", "r1", queue.Enqueue)
+		took("get set batch")
+		c = claim(t, q, 4, "r1")[0]
 		docs.calls = nil
-	}
-	claim(t, q, 4)
-	took("query query query") // the first two are for runs that processes left behind
-	create(t, q, "own", "own", queue.Enqueue)
-	took("set batch")
-	c := claim(t, q, 4, "own")[0]
-	took("query get get batch batch")
-	finish(t, c)
-	took("batch batch")
-	create(t, q, "t1", "r1", queue.Enqueue)
-	took("get set batch")
-	c = claim(t, q, 4, "r1")[0]
-	docs.calls = nil
-	create(t, q, "t1", "r2", queue.Enqueue) // changes the line
-	took("get batch")
-	finish(t, c)
-	took("batch get batch batch")
-	claim(t, q, 4, "r2")
+		create(t, q, "t1", "r2", queue.Enqueue) // changes the line
+		took("get batch")
+		finish(t, c)
+		took("batch get batch batch")
+		claim(t, q, 4, "r2")
+	})
 }
 
 // delayed is a bus whose events wait for flush.

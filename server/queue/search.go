@@ -40,7 +40,8 @@ func (q *Queue) Claim(ctx context.Context, n int) (claims []*Claim, err error) {
 // more of them, it looks again in the next call. Its results are as those of claimDue.
 func (q *Queue) claimLeft(ctx context.Context, n int) (claims []*Claim, failed []error, err error) {
 	now := q.config.Now()
-	if n <= 0 || q.lookedForLeft.Swap(now.UnixNano()/int64(passEvery)) == now.UnixNano()/int64(passEvery) {
+	interval := now.UnixNano() / int64(passEvery)
+	if n <= 0 || q.lookedForLeft.Swap(interval) == interval {
 		return nil, nil, nil
 	}
 	claims, failed, err = q.claimDue(ctx, document.Query{Place: looks, Until: turn{now.Add(1), true}.order()}, n)
