@@ -39,7 +39,7 @@ func (e events) Append(ctx context.Context, name string, data []byte, keep int) 
 	data = owned(data)
 	return e.submit(ctx, func(w *writer) error {
 		var last int64
-		err := w.conn.QueryRowContext(context.Background(), `INSERT INTO topics (name, last) VALUES (?, 1)
+		err := w.queryRow(`INSERT INTO topics (name, last) VALUES (?, 1)
 			ON CONFLICT (name) DO UPDATE SET last = last + 1 RETURNING last`, []byte(name)).Scan(&last)
 		if err == nil {
 			err = w.run("INSERT INTO events (topic, position, data) VALUES (?, ?, ?)", []byte(name), last, data)
@@ -65,15 +65,18 @@ func (e events) Remove(ctx context.Context, name string) error {
 // Last implements topic.Table.
 func (e events) Last(ctx context.Context, names ...string) ([]uint64, error) {
 	last := make([]uint64, len(names))
-	err := e.view(ctx, func(v *view) error {
+	prepared := ""
+	if len(names) == 1 {
+		prepared = lastOf(1)
+	}
+	err := e.viewFor(ctx, prepared, func(v *view) error {
 		for from := 0; from < len(names); from += lastNames {
 			some := names[from:min(from+lastNames, len(names))]
 			args := make([]any, len(some))
 			for i, name := range some {
 				args[i] = []byte(name)
 			}
-			text := "WITH n (name) AS (VALUES (?)" + strings.Repeat(", (?)", len(some)-1) + ") SELECT coalesce(t.last, 0) FROM n LEFT JOIN topics t ON t.name = n.name"
-			rows, err := v.tx.QueryContext(ctx, text, args...)
+			rows, err := v.rows(lastOf(len(some)), args...)
 			i := from
 			err = forEach(rows, err, func(rows *sql.Rows) error {
 				i++
@@ -86,6 +89,11 @@ func (e events) Last(ctx context.Context, names ...string) ([]uint64, error) {
 		return nil
 	})
 	return last, err
+}
+
+// lastOf is the query for the newest positions of n topics.
+func lastOf(n int) string {
+	return "WITH n (name) AS (VALUES (?)" + strings.Repeat(", (?)", n-1) + ") SELECT coalesce(t.last, 0) FROM n LEFT JOIN topics t ON t.name = n.name"
 }
 
 // lastNames is how many topics one statement asks for.

@@ -87,7 +87,7 @@ func (w *writer) document(wr document.Write) ([]document.Doc, error) {
 }
 
 func (w *writer) documentAt(p document.Place, id string) (st document.Stored, err error) {
-	rows, err := w.conn.QueryContext(context.Background(), "SELECT "+documentColumns+
+	rows, err := w.query("SELECT "+documentColumns+
 		" FROM documents d WHERE d.collection = ? AND d.part = ? AND d.id = ?", []byte(p.Collection), []byte(p.Partition), []byte(id))
 	if err != nil {
 		return st, err
@@ -112,7 +112,7 @@ func (w *writer) replaceDocument(name string, old document.Stored, d *document.D
 	const insert = `INSERT INTO documents (collection, part, id, ord, seq, value, write)
 		VALUES (?, ?, ?, ?, coalesce(nullif(?, 0), (SELECT seq + 1 FROM sqlite_sequence WHERE name = 'documents'), 1), ?, ?)
 		RETURNING seq, version`
-	return w.conn.QueryRowContext(context.Background(), insert, []byte(d.Collection), []byte(d.Partition), []byte(d.ID),
+	return w.queryRow(insert, []byte(d.Collection), []byte(d.Partition), []byte(d.ID),
 		[]byte(d.Order), int64(d.Seq), []byte(d.Value), name).Scan(&d.Seq, &d.Version)
 }
 

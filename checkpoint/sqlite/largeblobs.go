@@ -55,7 +55,7 @@ func (b largeBlobs) Finish(ctx context.Context, upload string, st blob.Stat, c b
 		refusal = nil
 		var stored bool
 		var chunks int
-		err := w.conn.QueryRowContext(context.Background(), `SELECT EXISTS (SELECT 1 FROM blob_uploads WHERE hash = ?1),
+		err := w.queryRow(`SELECT EXISTS (SELECT 1 FROM blob_uploads WHERE hash = ?1),
 			(SELECT count(*) FROM blob_chunks c JOIN blob_uploads u USING (upload) WHERE u.name = ?2)`, st.Hash, upload).Scan(&stored, &chunks)
 		if err != nil {
 			return err
@@ -96,7 +96,7 @@ func (b largeBlobs) Discard(ctx context.Context, upload string) error {
 			if err != nil {
 				return err
 			}
-			if err := w.conn.QueryRowContext(context.Background(), `SELECT EXISTS (SELECT 1 FROM blob_chunks c JOIN blob_uploads u USING (upload)
+			if err := w.queryRow(`SELECT EXISTS (SELECT 1 FROM blob_chunks c JOIN blob_uploads u USING (upload)
 				WHERE u.name = ?1 AND u.hash IS NULL)`, upload).Scan(&left); err != nil || left {
 				return err
 			}
@@ -145,7 +145,7 @@ func (b largeBlobs) Claim(ctx context.Context, owner string, hashes []string, at
 		missing = nil
 		for _, h := range hashes {
 			var stored bool
-			err := w.conn.QueryRowContext(context.Background(), "SELECT EXISTS (SELECT 1 FROM blob_uploads WHERE hash = ?)", h).Scan(&stored)
+			err := w.queryRow("SELECT EXISTS (SELECT 1 FROM blob_uploads WHERE hash = ?)", h).Scan(&stored)
 			if err == nil && stored {
 				err = w.claimBlob(owner, h, at)
 			} else if err == nil {
@@ -202,7 +202,7 @@ func (b largeBlobs) Release(ctx context.Context, owner string, hashes []string, 
 			}
 			var name string
 			var size int64
-			err := w.conn.QueryRowContext(context.Background(), `SELECT name, size FROM blob_uploads u WHERE hash = ?1
+			err := w.queryRow(`SELECT name, size FROM blob_uploads u WHERE hash = ?1
 				AND NOT EXISTS (SELECT 1 FROM blob_claims c WHERE c.hash = ?1)`, h).Scan(&name, &size)
 			if errors.Is(err, sql.ErrNoRows) {
 				continue

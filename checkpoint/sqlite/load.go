@@ -55,11 +55,15 @@ type view struct {
 	ctx   context.Context
 	tx    *sql.Tx
 	stmts *reading
-	now   int64 // in milliseconds
+	stmt  *sql.Stmt // of the text of viewFor; nil if there is none
+	now   int64     // in milliseconds
 }
 
 // view runs f on a snapshot of the file. f must not call user code.
-func (s *Store) view(ctx context.Context, f func(*view) error) error {
+func (s *Store) view(ctx context.Context, f func(*view) error) error { return s.viewFor(ctx, "", f) }
+
+// viewFor is view for an f that runs a text, which is prepared before, unless it is empty.
+func (s *Store) viewFor(ctx context.Context, text string, f func(*view) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if err := ctx.Err(); err != nil {
@@ -68,12 +72,19 @@ func (s *Store) view(ctx context.Context, f func(*view) error) error {
 	if s.closed {
 		return fmt.Errorf("%w: %s", checkpoint.ErrClosed, s.path)
 	}
+	var stmt *sql.Stmt
+	if text != "" { // before the transaction has a connection, as this may need another
+		var err error
+		if stmt, err = s.texts.of(ctx, text); err != nil {
+			return s.typed(err)
+		}
+	}
 	tx, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return s.typed(err)
 	}
 	defer tx.Rollback()
-	err = f(&view{ctx, tx, &s.reads, s.now().UnixMilli()})
+	err = f(&view{ctx, tx, &s.reads, stmt, s.now().UnixMilli()})
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err() // instead of the transaction's error, which follows from it
 	}
@@ -82,8 +93,8 @@ func (s *Store) view(ctx context.Context, f func(*view) error) error {
 
 // forRows runs a query on a snapshot of the file, and f for each row until f returns false.
 func (s *Store) forRows(ctx context.Context, f func(*sql.Rows) (bool, error), text string, args ...any) error {
-	return s.view(ctx, func(v *view) error {
-		rows, err := v.tx.QueryContext(ctx, text, args...)
+	return s.viewFor(ctx, text, func(v *view) error {
+		rows, err := v.rows(text, args...)
 		if err != nil {
 			return err
 		}
@@ -95,6 +106,14 @@ func (s *Store) forRows(ctx context.Context, f func(*sql.Rows) (bool, error), te
 		}
 		return rows.Err()
 	})
+}
+
+// rows runs the text of viewFor, or any if that is empty.
+func (v *view) rows(text string, args ...any) (*sql.Rows, error) {
+	if v.stmt == nil {
+		return v.tx.QueryContext(v.ctx, text, args...)
+	}
+	return v.tx.StmtContext(v.ctx, v.stmt).QueryContext(v.ctx, args...)
 }
 
 // query runs a statement and calls each with every row.

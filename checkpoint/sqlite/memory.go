@@ -86,7 +86,7 @@ func (w *writer) remember(wr memory.Write) ([]memory.Item, error) {
 }
 
 func (w *writer) memoryAt(ns, key []byte) (memory.Stored, error) {
-	rows, err := w.conn.QueryContext(context.Background(), "SELECT "+memoryColumns+" FROM memories m WHERE m.ns = ? AND m.key = ?", ns, key)
+	rows, err := w.query("SELECT "+memoryColumns+" FROM memories m WHERE m.ns = ? AND m.key = ?", ns, key)
 	if err != nil {
 		return memory.Stored{}, err
 	}
@@ -140,7 +140,7 @@ func (w *writer) replaceMemory(id string, c memory.Change, old memory.Stored, ro
 	}
 	const insert = `INSERT INTO memories (ns, key, value, created, updated, expires, refresh, write)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING version`
-	err := w.conn.QueryRowContext(context.Background(), insert, []byte(memory.Encode(row.Namespace)), []byte(row.Key), []byte(row.Value),
+	err := w.queryRow(insert, []byte(memory.Encode(row.Namespace)), []byte(row.Key), []byte(row.Value),
 		unixMicro(row.Created), unixMicro(row.Updated), unixMicro(row.Expires), row.Refresh.Microseconds(), id).Scan(&row.Version)
 	if err != nil || len(c.Words) == 0 {
 		return err
@@ -166,7 +166,7 @@ func (w *writer) sweepMemories(now time.Time) error {
 }
 
 func (w *writer) integers(text string, args ...any) (list []int64, err error) {
-	rows, err := w.conn.QueryContext(context.Background(), text, args...)
+	rows, err := w.query(text, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -179,11 +179,6 @@ func (w *writer) integers(text string, args ...any) (list []int64, err error) {
 		list = append(list, n)
 	}
 	return list, errors.Join(rows.Err(), rows.Close())
-}
-
-func (w *writer) run(text string, args ...any) error {
-	_, err := w.conn.ExecContext(context.Background(), text, args...)
-	return err
 }
 
 // Read implements memory.Table.

@@ -89,6 +89,7 @@ type Store struct {
 	writer  *sql.DB
 	readers *sql.DB
 	reads   reading
+	texts   statements // of the readers, beside reads
 	watch   watch
 	written sync.WaitGroup // the writer goroutine
 
@@ -154,6 +155,7 @@ func (s *Store) open(ctx context.Context, cfg Config) error {
 	}
 	s.readers.SetMaxOpenConns(cfg.Readers)
 	s.readers.SetMaxIdleConns(cfg.Readers)
+	s.texts.on = s.readers
 	if s.watch.db, err = sql.Open("sqlite", dsn(abs, cfg, "_query_only=1")); err != nil {
 		return err
 	}
@@ -170,7 +172,7 @@ func (s *Store) open(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("%w: %w", checkpoint.ErrUnavailable, err), conn.Close())
 	}
-	return s.start(ctx, &writer{conn: conn, path: abs, file: file, clock: cfg.Now})
+	return s.start(ctx, &writer{conn: conn, path: abs, file: file, clock: cfg.Now, texts: statements{on: conn}})
 }
 
 // connect opens a connection and prepares the file.

@@ -56,6 +56,7 @@ type writer struct {
 	clock     func() time.Time
 	now       int64       // of the transaction, in milliseconds
 	nothingAt int64       // when there was nothing to sweep, in milliseconds; 0 if there may be
+	texts     statements  // those that not every store needs
 	stmts     []*sql.Stmt // all of the following, for close
 
 	begin, commit, rollback         *sql.Stmt
@@ -281,5 +282,39 @@ func (w *writer) close() {
 	for _, stmt := range w.stmts {
 		stmt.Close()
 	}
+	w.texts.close()
 	w.conn.Close()
+}
+
+// run runs a statement without rows.
+func (w *writer) run(text string, args ...any) error {
+	stmt, err := w.texts.of(context.Background(), text)
+	switch {
+	case err != nil:
+	case stmt != nil:
+		_, err = stmt.ExecContext(context.Background(), args...)
+	default:
+		_, err = w.conn.ExecContext(context.Background(), text, args...)
+	}
+	return err
+}
+
+// query runs a statement. Its rows must be closed before the next one.
+func (w *writer) query(text string, args ...any) (*sql.Rows, error) {
+	stmt, err := w.texts.of(context.Background(), text)
+	switch {
+	case err != nil:
+		return nil, err
+	case stmt != nil:
+		return stmt.QueryContext(context.Background(), args...)
+	}
+	return w.conn.QueryContext(context.Background(), text, args...)
+}
+
+// queryRow runs a statement with one row.
+func (w *writer) queryRow(text string, args ...any) *sql.Row {
+	if stmt, _ := w.texts.of(context.Background(), text); stmt != nil {
+		return stmt.QueryRowContext(context.Background(), args...)
+	}
+	return w.conn.QueryRowContext(context.Background(), text, args...) // which has the error again
 }
