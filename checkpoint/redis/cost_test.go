@@ -23,7 +23,7 @@ func TestRun_RoundTrips(t *testing.T) {
 func TestBudget_RoundTrips(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr)
-	client := connect(t, goredis.Options{Addr: p.addr, PoolSize: 1, ContextTimeoutEnabled: true, MaxRetries: -1})
+	client := connect(t, goredis.Options{Addr: p.addr, PoolSize: 1})
 	storetest.CheckTrips(t, documentsOf(t, storeOf(t, client, redis.Config{Prefix: prefix})), p.trips.Load)
 }
 

@@ -46,7 +46,7 @@ func BenchmarkDocuments(b *testing.B) {
 func TestDocuments_LastAreOneRoundTrip(t *testing.T) {
 	s, prefix := common(t)
 	p := startProxy(t, s.addr)
-	d := documentsOf(t, storeOf(t, connect(t, goredis.Options{Addr: p.addr, PoolSize: 1, ContextTimeoutEnabled: true, MaxRetries: -1}), redis.Config{Prefix: prefix}))
+	d := documentsOf(t, storeOf(t, connect(t, goredis.Options{Addr: p.addr, PoolSize: 1}), redis.Config{Prefix: prefix}))
 	at, ctx := document.At("conversations", "thread"), t.Context()
 	documenttest.Fill(t, d, at, 10_000)
 	last := document.Query{Place: at, Reverse: true, Limit: new(20)}
