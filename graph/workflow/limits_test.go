@@ -28,10 +28,11 @@ func within(t *testing.T, most uint64, fn func()) {
 	}
 }
 
-// most is what the load of any one hostile file may allocate. The race detector adds some 4 %.
+// most is what the load of any one hostile file may allocate. The race detector adds some 4 %, and
+// at random more: a sync.Pool drops some of what is put into it.
 var most = func() uint64 {
 	if racescale.Raced {
-		return 22 << 20
+		return 24 << 20
 	}
 	return 20 << 20
 }()
