@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,23 +17,31 @@ import (
 )
 
 // within runs fn and counts what it allocates, in bytes: what would take long or fill the
-// memory does much of that, whatever the machine.
+// memory does much of that, whatever the machine. Under the race detector, where the number varies
+// from one call to the next, the least of three calls counts.
 func within(t *testing.T, most uint64, fn func()) {
 	t.Helper()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	fn()
-	runtime.ReadMemStats(&after)
-	if used := after.TotalAlloc - before.TotalAlloc; used > most {
-		t.Errorf("it allocated %d KiB, the budget is %d KiB", used>>10, most>>10)
+	tries := 1
+	if racescale.Raced {
+		tries = 3
 	}
+	least := uint64(math.MaxUint64)
+	for range tries {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		fn()
+		runtime.ReadMemStats(&after)
+		if least = min(least, after.TotalAlloc-before.TotalAlloc); least <= most {
+			return
+		}
+	}
+	t.Errorf("it allocated %d KiB, the budget is %d KiB", least>>10, most>>10)
 }
 
-// most is what the load of any one hostile file may allocate. The race detector adds some 4 %, and
-// at random more: a sync.Pool drops some of what is put into it.
+// most is what the load of any one hostile file may allocate. The race detector adds some 4 %.
 var most = func() uint64 {
 	if racescale.Raced {
-		return 24 << 20
+		return 22 << 20
 	}
 	return 20 << 20
 }()
