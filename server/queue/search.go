@@ -79,20 +79,41 @@ func (q *Queue) claimDue(ctx context.Context, due document.Query, n int) (claims
 // claimOf claims at most n runs of the threads of docs. It returns how many of docs it has looked
 // at, the errors of threads that cannot be read, and err if the store cannot.
 func (q *Queue) claimOf(ctx context.Context, docs []document.Doc, n int) (claims []*Claim, looked int, failed []error, err error) {
-	for i, d := range docs {
-		if len(claims) == n {
-			return claims, i, failed, nil
-		}
-		switch c, err := q.claim(ctx, d); {
-		case err != nil && isAway(ctx, err):
-			return claims, i, failed, err
-		case err != nil:
-			failed = append(failed, err)
-		case c != nil:
-			claims = append(claims, c)
+	for looked < len(docs) && len(claims) < n && err == nil {
+		some := docs[looked:min(len(docs), looked+n-len(claims))]
+		for _, r := range q.claimEach(ctx, some) {
+			switch {
+			case r.err != nil && isAway(ctx, r.err):
+				err = r.err
+			case r.err != nil:
+				failed = append(failed, r.err)
+			case r.claim != nil:
+				claims = append(claims, r.claim)
+			}
+			if err == nil {
+				looked++
+			}
 		}
 	}
-	return claims, len(docs), failed, nil
+	return claims, looked, failed, err
+}
+
+// claimed is the result of claim.
+type claimed struct {
+	claim *Claim
+	err   error
+}
+
+// claimEach claims the next run of each thread of docs, all at once: a claim waits for the store
+// several times. The results are in the order of docs.
+func (q *Queue) claimEach(ctx context.Context, docs []document.Doc) []claimed {
+	results := make([]claimed, len(docs))
+	var wg sync.WaitGroup
+	for i, d := range docs {
+		wg.Go(func() { results[i].claim, results[i].err = q.claim(ctx, d) })
+	}
+	wg.Wait()
+	return results
 }
 
 // isAway reports whether an error is about the store, and not about one thread.

@@ -50,6 +50,9 @@ type recordedGraph struct {
 	step int               // of the newest checkpoint
 	held *graph.CommitInfo // a commit whose state has not come yet
 	head uint64            // the commit whose state a run without an input begins with; 0 if there is none
+	// before is the commit that was read last, until the next commit is recorded: a state asks for
+	// the one before it several times.
+	before Snapshot
 	// early is a state that came before its commit, and earlyStep its step in Weft.
 	early     json.RawMessage
 	earlyStep int
@@ -127,10 +130,17 @@ func (r *Recorder) graphOf(out *[]Event, at time.Time, ns string) *recordedGraph
 			if g.last.Info.Checkpoint == number && number != 0 {
 				return g.last, true
 			}
+			if g.before.Info.Checkpoint == number && number != 0 {
+				return g.before, true
+			}
 			if commit == nil {
 				return Snapshot{}, false
 			}
-			return commit(number)
+			s, ok := commit(number)
+			if ok {
+				g.before = s
+			}
+			return s, ok
 		}
 		r.graphs[ns] = g
 	}

@@ -48,7 +48,7 @@ func (r *Recorder) values(out *[]Event, g *recordedGraph, ev graph.Event) error 
 			return err
 		}
 		r.shown(out, g, ev.Time, s.Info, shown, 1, false)
-		g.last = s
+		g.last, g.before = s, Snapshot{}
 		return nil
 	}
 	shown, err := g.view.Values(state)
@@ -74,7 +74,7 @@ func (r *Recorder) state(out *[]Event, g *recordedGraph, at time.Time, state jso
 	for i, st := range shown {
 		r.shown(out, g, at, info, st, 2-len(shown)+i, quiet)
 	}
-	g.last = s
+	g.last, g.before = s, Snapshot{}
 	return nil
 }
 
