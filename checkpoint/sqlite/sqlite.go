@@ -172,7 +172,7 @@ func (s *Store) open(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("%w: %w", checkpoint.ErrUnavailable, err), conn.Close())
 	}
-	return s.start(ctx, &writer{conn: conn, path: abs, file: file, clock: cfg.Now, texts: statements{on: conn}})
+	return s.start(ctx, &writer{conn: conn, path: abs, file: file, patience: cfg.BusyTimeout, clock: cfg.Now, texts: statements{on: conn}})
 }
 
 // connect opens a connection and prepares the file.
@@ -189,7 +189,11 @@ func connect(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 
 // start prepares the statements and starts the writer.
 func (s *Store) start(ctx context.Context, w *writer) error {
-	if err := errors.Join(w.prepare(ctx), s.reads.prepare(ctx, s.readers)); err != nil {
+	err := errors.Join(w.prepare(ctx), s.reads.prepare(ctx, s.readers))
+	if err == nil {
+		_, err = w.conn.ExecContext(ctx, "PRAGMA busy_timeout = 0") // lock waits
+	}
+	if err != nil {
 		w.close()
 		return err
 	}

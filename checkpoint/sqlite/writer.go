@@ -44,15 +44,51 @@ func (s *Store) submit(ctx context.Context, apply func(*writer) error) error {
 func (s *Store) write(w *writer) {
 	defer w.close()
 	for s.queue.wait() {
+		w.letOthersWrite()
 		w.group(&s.queue)
+	}
+}
+
+const (
+	// lockPause is the time between two tries to get the lock of the file. SQLite's own handler
+	// waits up to 100 ms between them, and so may never meet the moment between two transactions
+	// of another process.
+	lockPause = time.Millisecond
+	// sharedPause is how long the lock stays free between two transactions of a process that had
+	// to wait for it within the last sharedTime: long enough for another one to get it.
+	sharedPause = 2 * lockPause
+	sharedTime  = time.Second
+)
+
+// letOthersWrite waits before the next transaction if other processes write to the file too.
+func (w *writer) letOthersWrite() {
+	if !w.shared.IsZero() && time.Since(w.shared) < sharedTime {
+		time.Sleep(sharedPause - time.Since(w.ended))
+	}
+}
+
+// lock begins a transaction when no other process has the lock of the file. It gives up after
+// w.patience.
+func (w *writer) lock() error {
+	began := time.Now()
+	for {
+		err := w.exec(w.begin)
+		if !isBusy(err) || time.Since(began) >= w.patience {
+			return err
+		}
+		time.Sleep(lockPause)
+		w.shared = time.Now()
 	}
 }
 
 // writer is the connection that writes, with its statements. Only the writer goroutine uses it.
 type writer struct {
 	conn      *sql.Conn
-	path      string      // the file, as an absolute path
-	file      os.FileInfo // the file when it was opened
+	path      string        // the file, as an absolute path
+	file      os.FileInfo   // the file when it was opened
+	patience  time.Duration // how long it waits for the lock of the file
+	shared    time.Time     // when it waited for the lock last; zero if it never did
+	ended     time.Time     // when its last transaction ended
 	clock     func() time.Time
 	now       int64       // of the transaction, in milliseconds
 	nothingAt int64       // when there was nothing to sweep, in milliseconds; 0 if there may be
@@ -72,6 +108,7 @@ type writer struct {
 // group waits for the file's lock and only then takes requests, so that callers can withdraw while
 // another process has the lock.
 func (w *writer) group(q *queue) {
+	defer func() { w.ended = time.Now() }()
 	if err := w.start(); err != nil {
 		reply(q.take(maxGroup), nil, err)
 		return
@@ -144,7 +181,7 @@ func (w *writer) alone(r *request) error {
 
 // start begins a transaction, and reads the clock once for all of it.
 func (w *writer) start() error {
-	if err := w.exec(w.begin); err != nil {
+	if err := w.lock(); err != nil {
 		return err
 	}
 	w.now = w.clock().UnixMilli()
