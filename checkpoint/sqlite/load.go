@@ -55,7 +55,7 @@ type view struct {
 	ctx   context.Context
 	tx    *sql.Tx
 	stmts *reading
-	stmt  *sql.Stmt // of the text of viewFor; nil if there is none
+	stmt  *sql.Stmt // of the text of viewFor; nil if it is not prepared
 	now   int64     // in milliseconds
 }
 

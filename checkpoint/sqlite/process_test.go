@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,6 +120,46 @@ func TestWriter_WaitsForAnotherProgram(t *testing.T) {
 	unlock()
 	if err := s.Commit(t.Context(), link("thread", 1, "id")); err != nil {
 		t.Errorf("rule: a store recovers from ErrBusy\n got: %v\nwant: no error", err)
+	}
+}
+
+// TestWriter_LetsOthersWrite lets one store write all the time. Another one on the same file writes
+// too, and does not wait for a pause that never comes.
+func TestWriter_LetsOthersWrite(t *testing.T) {
+	const commits, writers = 20, 4
+	path := filepath.Join(t.TempDir(), "threads.db")
+	restless, other := mustOpen(t, path), mustOpen(t, path)
+	var made atomic.Int64
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			for seq := uint64(1); !stop.Load(); seq++ {
+				if err := restless.Commit(t.Context(), link(fmt.Sprint("restless ", i), seq, fmt.Sprint(seq))); err != nil {
+					t.Error(err)
+					return
+				}
+				made.Add(1)
+			}
+		})
+	}
+	for made.Load() == 0 && !t.Failed() {
+		runtime.Gosched()
+	}
+	var before int64
+	for seq := uint64(1); seq <= commits; seq++ {
+		if seq == 2 { // the first commit may need several tries
+			before = made.Load()
+		}
+		if err := other.Commit(t.Context(), link("other", seq, fmt.Sprint(seq))); err != nil {
+			t.Error(err)
+		}
+	}
+	beside := made.Load() - before
+	stop.Store(true)
+	wg.Wait()
+	if beside > 40*commits {
+		t.Errorf("rule: each process that writes to a file gets its turns\n got: %d commits of the other store beside %d", beside, commits)
 	}
 }
 

@@ -191,7 +191,7 @@ func connect(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 func (s *Store) start(ctx context.Context, w *writer) error {
 	err := errors.Join(w.prepare(ctx), s.reads.prepare(ctx, s.readers))
 	if err == nil {
-		_, err = w.conn.ExecContext(ctx, "PRAGMA busy_timeout = 0") // lock waits
+		_, err = w.conn.ExecContext(ctx, "PRAGMA busy_timeout = 0") // (*writer).lock waits instead
 	}
 	if err != nil {
 		w.close()
@@ -233,8 +233,8 @@ func createFile(path string) (string, error) {
 	return abs, f.Close()
 }
 
-// dsn returns the name of the file for the driver. Every connection waits for locks, and reports
-// invalid cells of a page as damage.
+// dsn returns the name of the file for the driver. Every connection waits for locks, that of the
+// writer until start, and reports invalid cells of a page as damage.
 func dsn(abs string, cfg Config, extra string) string {
 	u := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(abs), "/")}
 	return u.String() + "?_busy_timeout=" + strconv.FormatInt(cfg.BusyTimeout.Milliseconds(), 10) +

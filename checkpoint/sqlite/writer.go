@@ -44,27 +44,33 @@ func (s *Store) submit(ctx context.Context, apply func(*writer) error) error {
 func (s *Store) write(w *writer) {
 	defer w.close()
 	for s.queue.wait() {
-		w.letOthersWrite()
 		w.group(&s.queue)
 	}
 }
 
 const (
 	// lockPause is the time between two tries to get the lock of the file. SQLite's own handler
-	// waits up to 100 ms between them, and so may never meet the moment between two transactions
-	// of another process.
+	// waits up to 100 ms between them, and may miss every gap between the transactions of another
+	// process.
 	lockPause = time.Millisecond
-	// sharedPause is how long the lock stays free between two transactions of a process that had
-	// to wait for it within the last sharedTime: long enough for another one to get it.
-	sharedPause = 2 * lockPause
-	sharedTime  = time.Second
+	// freeTime is how long a writer leaves the lock free, so that another process can get it.
+	freeTime = 2 * lockPause
+	// freeEvery is the longest time for which a writer begins one transaction after another. A
+	// writer that had to wait for the lock itself, less than freeEvery ago, stops after each.
+	freeEvery = 200 * time.Millisecond
 )
 
-// letOthersWrite waits before the next transaction if other processes write to the file too.
+// letOthersWrite waits before a transaction if other processes may want to write to the file.
 func (w *writer) letOthersWrite() {
-	if !w.shared.IsZero() && time.Since(w.shared) < sharedTime {
-		time.Sleep(sharedPause - time.Since(w.ended))
+	now := time.Now()
+	restless := now.Sub(w.free) >= freeEvery || now.Sub(w.waited) < freeEvery
+	if rest := freeTime - now.Sub(w.ended); rest > 0 {
+		if !restless {
+			return
+		}
+		time.Sleep(rest)
 	}
+	w.free = time.Now()
 }
 
 // lock begins a transaction when no other process has the lock of the file. It gives up after
@@ -77,7 +83,7 @@ func (w *writer) lock() error {
 			return err
 		}
 		time.Sleep(lockPause)
-		w.shared = time.Now()
+		w.waited = time.Now()
 	}
 }
 
@@ -87,8 +93,9 @@ type writer struct {
 	path      string        // the file, as an absolute path
 	file      os.FileInfo   // the file when it was opened
 	patience  time.Duration // how long it waits for the lock of the file
-	shared    time.Time     // when it waited for the lock last; zero if it never did
+	waited    time.Time     // when it last waited for that lock
 	ended     time.Time     // when its last transaction ended
+	free      time.Time     // when it last left the lock free for freeTime
 	clock     func() time.Time
 	now       int64       // of the transaction, in milliseconds
 	nothingAt int64       // when there was nothing to sweep, in milliseconds; 0 if there may be
@@ -108,7 +115,6 @@ type writer struct {
 // group waits for the file's lock and only then takes requests, so that callers can withdraw while
 // another process has the lock.
 func (w *writer) group(q *queue) {
-	defer func() { w.ended = time.Now() }()
 	if err := w.start(); err != nil {
 		reply(q.take(maxGroup), nil, err)
 		return
@@ -181,6 +187,7 @@ func (w *writer) alone(r *request) error {
 
 // start begins a transaction, and reads the clock once for all of it.
 func (w *writer) start() error {
+	w.letOthersWrite()
 	if err := w.lock(); err != nil {
 		return err
 	}
@@ -191,6 +198,7 @@ func (w *writer) start() error {
 // finish commits. It fails when the file was deleted or replaced: SQLite still writes to the old
 // file, but no process can open it again.
 func (w *writer) finish() error {
+	defer func() { w.ended = time.Now() }()
 	if err := w.exec(w.commit); err != nil {
 		return err
 	}

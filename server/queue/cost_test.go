@@ -254,3 +254,29 @@ func TestQueue_ReadsAnnouncementsOfOlderProcesses(t *testing.T) {
 		}
 	})
 }
+
+// slowLeases is a store that needs a tenth of a second for a lease.
+type slowLeases struct{ *checkpoint.Memory }
+
+func (s slowLeases) Acquire(ctx context.Context, r checkpoint.LeaseRequest) (checkpoint.Lease, error) {
+	time.Sleep(100 * time.Millisecond)
+	return s.Memory.Acquire(ctx, r)
+}
+
+func TestClaim_ClaimsThreadsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := storage{slowLeases{new(checkpoint.Memory)}, new(document.Map)}.process(t)
+		for _, id := range []string{"r1", "r2", "r3", "r4", "r5"} {
+			create(t, q, "of "+id, id, queue.Enqueue)
+			time.Sleep(time.Millisecond)
+		}
+		began := time.Now()
+		claims := claim(t, q, 4, "r1", "r2", "r3", "r4")
+		if passed := time.Since(began); passed != 100*time.Millisecond {
+			t.Errorf("four claims took %v, want 100ms as one does", passed)
+		}
+		for _, c := range append(claims, claim(t, q, 4, "r5")...) {
+			finish(t, c)
+		}
+	})
+}

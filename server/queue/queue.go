@@ -42,9 +42,10 @@ type Config struct {
 	LogEnd func(ctx context.Context, thread string) (uint64, error)
 	// Ended, unless it is nil, is called for each run that has ended without a worker: it was
 	// cancelled, or it had no attempts left. alone is false if another run of the thread is
-	// running.
+	// running. It may be called by several goroutines at once.
 	Ended func(ctx context.Context, r Run, alone bool)
-	// Claimed, unless it is nil, is called for each claim. It must not block.
+	// Claimed, unless it is nil, is called for each claim, by several goroutines at once. It must
+	// not block.
 	Claimed func(Claimed)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time

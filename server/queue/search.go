@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -80,11 +81,11 @@ func (q *Queue) claimDue(ctx context.Context, due document.Query, n int) (claims
 // at, the errors of threads that cannot be read, and err if the store cannot.
 func (q *Queue) claimOf(ctx context.Context, docs []document.Doc, n int) (claims []*Claim, looked int, failed []error, err error) {
 	for looked < len(docs) && len(claims) < n && err == nil {
-		some := docs[looked:min(len(docs), looked+n-len(claims))]
+		some := docs[looked:min(len(docs), looked+min(n-len(claims), claimsAtOnce))]
 		for _, r := range q.claimEach(ctx, some) {
 			switch {
 			case r.err != nil && isAway(ctx, r.err):
-				err = r.err
+				err = cmp.Or(err, r.err)
 			case r.err != nil:
 				failed = append(failed, r.err)
 			case r.claim != nil:
@@ -98,16 +99,19 @@ func (q *Queue) claimOf(ctx context.Context, docs []document.Doc, n int) (claims
 	return claims, looked, failed, err
 }
 
-// claimed is the result of claim.
-type claimed struct {
+// claimsAtOnce bounds the claims that are made at the same time.
+const claimsAtOnce = 16
+
+// claimResult is what claim has returned.
+type claimResult struct {
 	claim *Claim
 	err   error
 }
 
 // claimEach claims the next run of each thread of docs, all at once: a claim waits for the store
 // several times. The results are in the order of docs.
-func (q *Queue) claimEach(ctx context.Context, docs []document.Doc) []claimed {
-	results := make([]claimed, len(docs))
+func (q *Queue) claimEach(ctx context.Context, docs []document.Doc) []claimResult {
+	results := make([]claimResult, len(docs))
 	var wg sync.WaitGroup
 	for i, d := range docs {
 		wg.Go(func() { results[i].claim, results[i].err = q.claim(ctx, d) })

@@ -50,8 +50,8 @@ type recordedGraph struct {
 	step int               // of the newest checkpoint
 	held *graph.CommitInfo // a commit whose state has not come yet
 	head uint64            // the commit whose state a run without an input begins with; 0 if there is none
-	// before is the commit that was read last, until the next commit is recorded: a state asks for
-	// the one before it several times.
+	// before is the commit that was loaded last, until the next one is recorded. Recording a state
+	// needs its parent several times.
 	before Snapshot
 	// early is a state that came before its commit, and earlyStep its step in Weft.
 	early     json.RawMessage

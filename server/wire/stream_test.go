@@ -419,3 +419,27 @@ func TestSubscription_RefusesUnknownChannels(t *testing.T) {
 		}
 	}
 }
+
+// Two states ask for the commit before an input, and each load of it asks the store.
+func TestRecorder_ReadsTheCommitBeforeAnInputOnce(t *testing.T) {
+	reads := 0
+	view := &wire.View{Thread: "t1", Graph: "talk", Commit: func(number uint64) (wire.Snapshot, bool) {
+		reads++
+		return wire.Snapshot{Info: graph.CommitInfo{Checkpoint: number}, State: json.RawMessage(`{"n":1}`)}, true
+	}}
+	r := wire.NewRecorder(wire.RecorderOptions{Run: "r1", Step: -2, View: func(string) *wire.View { return view }})
+	for turn := range 2 {
+		commit := graph.CommitInfo{Checkpoint: uint64(5 * (turn + 1)), Source: checkpoint.Input}
+		for _, ev := range []graph.Event{
+			{Mode: graph.Checkpoints, Checkpoint: commit.Checkpoint, Commit: &commit},
+			{Mode: graph.Values, State: json.RawMessage(`{"n":2}`)},
+		} {
+			if _, err := r.Record(ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := turn + 1; reads != want {
+			t.Errorf("after %d inputs, commits were read %d times", want, reads)
+		}
+	}
+}

@@ -46,8 +46,8 @@ type pair struct {
 	killed  []time.Time // when a server was killed, the newest last
 }
 
-// killsSince returns how many servers were killed after a time, and when the first of them was. If
-// none was, first is the time of the newest kill of all; zero if there is none.
+// killsSince returns how many servers were killed after a time, and when the first of them was. If n
+// is 0, first is the time of the newest kill, or zero before the first kill.
 func (q *pair) killsSince(at time.Time) (n int, first time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -116,8 +116,9 @@ type crowded struct {
 	runs    []string
 	streams int
 	waits   []time.Duration // for the first event of each stream: its run waits for a worker
-	single  []time.Duration // from a kill to the next event of a stream, without another kill between
-	several []time.Duration // the same from the first of several kills
+	taken   []time.Duration // from a kill to the first event of the next attempt of a run
+	resumed []time.Duration // from a kill to the next event of a run that went on
+	several []time.Duration // from the first of several kills to the next event of a run
 	failed  int             // runs that were begun as often as a run may be
 }
 
@@ -182,10 +183,12 @@ func (s *stream) arrived(again bool) {
 	case s.last < 0:
 		s.waits = append(s.waits, now.Sub(s.at))
 	case kill.IsZero():
-	case n == 1, n == 0 && again: // the kill is older than the event before, if that came late
-		s.single = append(s.single, now.Sub(kill))
 	case n > 1:
 		s.several = append(s.several, now.Sub(kill))
+	case again: // an event of the attempt before may have arrived after the kill
+		s.taken = append(s.taken, now.Sub(kill))
+	case n == 1:
+		s.resumed = append(s.resumed, now.Sub(kill))
 	}
 	s.at = time.Now()
 }
@@ -332,11 +335,12 @@ func (q *pair) killOneOfTwo(kills, clients int, pause time.Duration) {
 	stop()
 	busy.Wait()
 	n, streams, failed := 0, 0, 0
-	var waits, single, several []time.Duration
+	var waits, taken, resumed, several []time.Duration
 	for _, c := range crowd {
 		c.check(all)
 		n, streams, failed = n+len(c.sure), streams+c.streams, failed+c.failed
-		waits, single, several = append(waits, c.waits...), append(single, c.single...), append(several, c.several...)
+		waits, taken = append(waits, c.waits...), append(taken, c.taken...)
+		resumed, several = append(resumed, c.resumed...), append(several, c.several...)
 	}
 	if all.Err() != nil {
 		q.Errorf("the clients did not end in time")
@@ -346,13 +350,14 @@ func (q *pair) killOneOfTwo(kills, clients int, pause time.Duration) {
 		what  string
 		times []time.Duration
 	}{
-		{"the first event of a stream came after", waits},
-		{"streams met a kill between two events; the second came after", single},
-		{"streams met several kills between two events; after the first of them, the second came after", several},
+		{"streams waited for their first event", waits},
+		{"runs were begun again; from the kill to the next event", taken},
+		{"runs went on; from a kill to the next event", resumed},
+		{"runs met several kills; from the first of them to the next event", several},
 	} {
 		slices.Sort(m.times)
 		if n := len(m.times); n > 0 {
-			q.Logf("%d %s %v (p50), %v (p99), %v (longest)", n, m.what, m.times[n/2], m.times[n*99/100], m.times[n-1])
+			q.Logf("%d %s: %v (p50), %v (p99), %v (longest)", n, m.what, m.times[n/2], m.times[n*99/100], m.times[n-1])
 		}
 	}
 }
