@@ -172,7 +172,7 @@ func (s *Store) open(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("%w: %w", checkpoint.ErrUnavailable, err), conn.Close())
 	}
-	return s.start(ctx, &writer{conn: conn, path: abs, file: file, patience: cfg.BusyTimeout, clock: cfg.Now, texts: statements{on: conn}})
+	return s.start(ctx, &writer{conn: conn, path: abs, file: file, waitFor: cfg.BusyTimeout, clock: cfg.Now, texts: statements{on: conn}})
 }
 
 // connect opens a connection and prepares the file.

@@ -74,12 +74,12 @@ func (w *writer) letOthersWrite() {
 }
 
 // lock begins a transaction when no other process has the lock of the file. It gives up after
-// w.patience.
+// w.waitFor.
 func (w *writer) lock() error {
 	began := time.Now()
 	for {
 		err := w.exec(w.begin)
-		if !isBusy(err) || time.Since(began) >= w.patience {
+		if !isBusy(err) || time.Since(began) >= w.waitFor {
 			return err
 		}
 		time.Sleep(lockPause)
@@ -92,7 +92,7 @@ type writer struct {
 	conn      *sql.Conn
 	path      string        // the file, as an absolute path
 	file      os.FileInfo   // the file when it was opened
-	patience  time.Duration // how long it waits for the lock of the file
+	waitFor   time.Duration // how long it waits for the lock of the file
 	waited    time.Time     // when it last waited for that lock
 	ended     time.Time     // when its last transaction ended
 	free      time.Time     // when it last left the lock free for freeTime

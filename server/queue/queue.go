@@ -142,6 +142,7 @@ func (q *Queue) Create(ctx context.Context, r Run, rule Rule) (Created, error) {
 			return fmt.Errorf("%w: thread %.100q has %d unfinished runs", ErrFull, r.Thread, len(t.line.Runs))
 		}
 		r.Status, r.Created, r.Updated, r.Attempt = Pending, t.now, t.now, 0
+		t.line.LogStart = r.LogStart
 		t.line.Runs = append(t.line.Runs, entry{ID: r.ID, Owner: r.Owner, Due: r.Due, Since: t.now, LogStart: r.LogStart})
 		t.set(r)
 		t.changes[len(t.changes)-1].If = new(uint64(0))
@@ -161,8 +162,8 @@ func (q *Queue) Create(ctx context.Context, r Run, rule Rule) (Created, error) {
 // logTime bounds a call of Config.LogEnd: a run can be created without it.
 const logTime = 500 * time.Millisecond
 
-// logStart returns the LogStart of a run that is added to a thread. 0, the beginning of the log, is
-// always right.
+// logStart returns the LogStart of a run that is added to a thread. That of a run before is right
+// too, but readers then read more.
 func (q *Queue) logStart(ctx context.Context, t *thread) uint64 {
 	switch {
 	case len(t.line.Runs) > 0:
@@ -174,7 +175,7 @@ func (q *Queue) logStart(ctx context.Context, t *thread) uint64 {
 	defer cancel()
 	end, err := q.config.LogEnd(ctx, t.id)
 	if err != nil {
-		return 0
+		return t.line.LogStart
 	}
 	return end
 }

@@ -81,6 +81,8 @@ const (
 // line is the document with the unfinished runs of a thread, in the order of Create.
 type line struct {
 	Runs []entry `json:"runs"`
+	// LogStart is that of the newest run, which may have ended.
+	LogStart uint64 `json:"log_start,omitempty"`
 }
 
 // entry is an unfinished run in its line.

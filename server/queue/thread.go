@@ -140,7 +140,8 @@ func (t *thread) again() *thread {
 		return nil
 	}
 	next := t.queue.thread(t.id)
-	next.line.Runs, next.version = slices.Clone(t.line.Runs), t.version
+	next.line, next.version = t.line, t.version
+	next.line.Runs = slices.Clone(t.line.Runs)
 	return next
 }
 

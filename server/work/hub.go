@@ -86,7 +86,7 @@ type feed struct {
 // must be called.
 func (h *Hub) OpenRun(r queue.Run) *Reader {
 	reader := h.Open(r.Thread, 0)
-	reader.from = r.LogStart
+	reader.run, reader.from = r.ID, r.LogStart
 	return reader
 }
 

@@ -181,6 +181,9 @@ func (r *replayed) add(b eventlog.Batch, yield func(wire.Event) error) error {
 			return err
 		}
 	}
+	if r.projector.only != "" { // another reader of the thread lacks what was left out
+		r.seq = lastSeq(b.Position)
+	}
 	return nil
 }
 
@@ -216,6 +219,9 @@ type projector struct {
 	// partial is true if the log was not read from its beginning: what it has of a run before is
 	// read when a later batch of the run comes.
 	partial bool
+	// only, if it is not "", is the run whose records are read. What needs more of the log of
+	// another run is left out.
+	only string
 }
 
 func (l Log) projector(ctx context.Context, thread string) *projector {
@@ -245,6 +251,9 @@ func (p *projector) project(b eventlog.Batch) (out []wire.Event, err error) {
 	}
 	r, over := p.runs[b.Run], n.End != nil
 	if r == nil && p.partial && (n.Begin == nil || n.Begin.Attempt > 1) {
+		if p.only != "" && p.only != b.Run {
+			return nil, nil
+		}
 		if r, err = p.recall(b); err != nil {
 			return nil, err
 		}

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -208,6 +210,51 @@ func TestHub_FeedKnowsRunsOfTheLogBeforeIt(t *testing.T) {
 		if len(got) < 4 {
 			t.Errorf("%d records", len(got))
 		}
+	})
+}
+
+// startsBus notes where the followers of its topics begin.
+type startsBus struct {
+	topic.Local
+	after []uint64
+}
+
+func (b *startsBus) Follow(ctx context.Context, name string, after uint64) iter.Seq2[topic.Event, error] {
+	b.after = append(b.after, after)
+	return b.Local.Follow(ctx, name, after)
+}
+
+// The end of a run may come after the start of the log of the next one, whose reader reads no more
+// of the log for it. A reader of the thread gets all.
+func TestHub_ReaderOfARunLeavesOutTheRunBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bus := new(startsBus)
+		c := conversation{t, &Hub{Log: Log{Bus: bus, Viewer: new(plainViewer)}}}
+		c.add("r1", begin("r1"), custom(1))
+		c.add("r1", note{}, custom(2))
+		whole := c.hub.Open("t", 0)
+		defer whole.Close()
+		var records []wire.Event
+		var run *Reader
+		err := whole.Read(t.Context(), func(e wire.Event) error {
+			if records = append(records, e); len(records) == 3 { // it is suspended, and another run begins meanwhile
+				c.add("r1", end())
+				run, bus.after = c.hub.OpenRun(queue.Run{ID: "r2", Thread: "t", LogStart: 1}), nil
+				c.read(run, nil)
+				if slices.Contains(bus.after, 0) {
+					t.Error("the reader of a run reads the log from its beginning")
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer run.Close()
+		c.add("r2", begin("r2"), custom(3))
+		synctest.Wait()
+		c.same("the run", c.read(run, nil), 2)
+		c.same("the thread", c.read(whole, records), 6)
 	})
 }
 

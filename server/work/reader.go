@@ -11,6 +11,7 @@ import (
 // Reader reads the log of a thread. It is for one goroutine.
 type Reader struct {
 	feed    *feed
+	run     string // whose records are wanted; "" for those of all runs
 	from    uint64 // the position in the log behind which it reads
 	at      uint64 // Seq of the newest record that was read
 	news    uint64 // those of the feed when the reader had all records; guarded by feed.mu
@@ -94,6 +95,7 @@ func (r *Reader) ReadLog(ctx context.Context, yield func(wire.Event) error) erro
 	floor := f.floor
 	f.mu.Unlock()
 	to, missed := replayed{projector: f.hub.Log.projector(f.ctx, f.thread), position: r.from}, r.missed
+	to.projector.only = r.run
 	err := f.hub.Log.replay(ctx, &to, func(e wire.Event) error {
 		if !r.current { // what is gone from the front counts once
 			r.missed = missed + to.missed
@@ -111,6 +113,7 @@ func (r *Reader) ReadLog(ctx context.Context, yield func(wire.Event) error) erro
 		r.missed = missed + to.missed
 		f.hub.count.missed.Add(to.missed)
 	}
+	to.projector.only = ""                           // the feed is for all readers
 	r.at, r.current = max(r.at, floor, to.seq), true // what is not in the log is gone
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -46,8 +46,8 @@ type pair struct {
 	killed  []time.Time // when a server was killed, the newest last
 }
 
-// killsSince returns how many servers were killed after a time, and when the first of them was. If n
-// is 0, first is the time of the newest kill, or zero before the first kill.
+// killsSince returns how many servers were killed after a time, and when the first of them was. If
+// n is 0, first is the time of the newest kill, or zero before the first kill.
 func (q *pair) killsSince(at time.Time) (n int, first time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -285,8 +285,8 @@ var durableStores = map[string]func(*testing.T, place) string{
 }
 
 // TestServe_OneOfTwoIsKilled kills one of two servers on a store, again and again. -kills 200 asks
-// for 200 kills with each store, and WEFT_SOAK for 500, under 64 clients. -pause 4s leaves most runs
-// one kill, so that the log shows how soon they go on.
+// for 200 kills with each store, and WEFT_SOAK for 500, under 64 clients. -pause 4s leaves most
+// runs one kill, so that the log shows how soon they go on.
 //
 // Requirement: the server is killed
 func TestServe_OneOfTwoIsKilled(t *testing.T) {
