@@ -55,12 +55,13 @@ const (
 	lockPause = time.Millisecond
 	// freeTime is how long a writer leaves the lock free, so that another process can get it.
 	freeTime = 2 * lockPause
-	// freeEvery is the longest time for which a writer begins one transaction after another. A
-	// writer that had to wait for the lock itself, less than freeEvery ago, stops after each.
+	// freeEvery is how often a writer leaves the lock free at least. If it had to wait for the lock
+	// within the last freeEvery, it does so before each transaction.
 	freeEvery = 200 * time.Millisecond
 )
 
-// letOthersWrite waits before a transaction if other processes may want to write to the file.
+// letOthersWrite waits before a transaction if other processes may want to write to the file. It
+// does not wait if the lock was free for freeTime already.
 func (w *writer) letOthersWrite() {
 	now := time.Now()
 	restless := now.Sub(w.free) >= freeEvery || now.Sub(w.waited) < freeEvery
@@ -95,7 +96,7 @@ type writer struct {
 	waitFor   time.Duration // how long it waits for the lock of the file
 	waited    time.Time     // when it last waited for that lock
 	ended     time.Time     // when its last transaction ended
-	free      time.Time     // when it last left the lock free for freeTime
+	free      time.Time     // when it last found or left the lock free for freeTime
 	clock     func() time.Time
 	now       int64       // of the transaction, in milliseconds
 	nothingAt int64       // when there was nothing to sweep, in milliseconds; 0 if there may be
@@ -125,7 +126,7 @@ func (w *writer) group(q *queue) {
 		err = w.finish()
 	}
 	if err != nil {
-		w.exec(w.rollback) // SQLite may have done so itself
+		w.undo()
 		if len(group) > 1 {
 			w.oneByOne(group)
 			return
@@ -179,7 +180,7 @@ func (w *writer) alone(r *request) error {
 		err = w.finish()
 	}
 	if err != nil {
-		w.exec(w.rollback)
+		w.undo()
 		return err
 	}
 	return result
@@ -210,6 +211,12 @@ func (w *writer) finish() error {
 		return fmt.Errorf("%w: the file was replaced after it was opened", checkpoint.ErrUnavailable)
 	}
 	return nil
+}
+
+// undo rolls the transaction back, unless SQLite has done so itself.
+func (w *writer) undo() {
+	w.exec(w.rollback)
+	w.ended = time.Now()
 }
 
 // reply gives each request its result, or err when there are none.

@@ -81,7 +81,7 @@ const (
 // line is the document with the unfinished runs of a thread, in the order of Create.
 type line struct {
 	Runs []entry `json:"runs"`
-	// LogStart is that of the newest run, which may have ended.
+	// LogStart is that of the run that was created last, even if the run has ended.
 	LogStart uint64 `json:"log_start,omitempty"`
 }
 

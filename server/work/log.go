@@ -181,7 +181,7 @@ func (r *replayed) add(b eventlog.Batch, yield func(wire.Event) error) error {
 			return err
 		}
 	}
-	if r.projector.only != "" { // another reader of the thread lacks what was left out
+	if r.projector.only != "" { // what was skipped counts as read: the feed does not have it
 		r.seq = lastSeq(b.Position)
 	}
 	return nil
@@ -219,8 +219,8 @@ type projector struct {
 	// partial is true if the log was not read from its beginning: what it has of a run before is
 	// read when a later batch of the run comes.
 	partial bool
-	// only, if it is not "", is the run whose records are read. What needs more of the log of
-	// another run is left out.
+	// only is the run whose records are wanted; "" means all runs. A batch of another run is skipped
+	// if more of the log would have to be read for it.
 	only string
 }
 

@@ -113,7 +113,7 @@ func (r *Reader) ReadLog(ctx context.Context, yield func(wire.Event) error) erro
 		r.missed = missed + to.missed
 		f.hub.count.missed.Add(to.missed)
 	}
-	to.projector.only = ""                           // the feed is for all readers
+	to.projector.only = ""                           // the feed goes on for all readers
 	r.at, r.current = max(r.at, floor, to.seq), true // what is not in the log is gone
 	f.mu.Lock()
 	defer f.mu.Unlock()
