@@ -219,8 +219,8 @@ type projector struct {
 	// partial is true if the log was not read from its beginning: what it has of a run before is
 	// read when a later batch of the run comes.
 	partial bool
-	// only is the run whose records are wanted; "" means all runs. A batch of another run is skipped
-	// if more of the log would have to be read for it.
+	// only is the run whose records are wanted; "" means all runs. A batch of another run is
+	// skipped if more of the log would have to be read for it.
 	only string
 }
 

@@ -237,8 +237,8 @@ func (b *startsBus) began() []uint64 {
 	return after
 }
 
-// The last batch of r1 comes behind the LogStart of r2. The reader of r2 skips it, and does not read
-// the log from its beginning. A reader of the thread gets it.
+// The last batch of r1 comes behind the LogStart of r2. The reader of r2 skips it, and does not
+// read the log from its beginning. A reader of the thread gets it.
 func TestHub_ReaderOfARunLeavesOutTheRunBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bus := new(startsBus)
