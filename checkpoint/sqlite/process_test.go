@@ -123,8 +123,8 @@ func TestWriter_WaitsForAnotherProgram(t *testing.T) {
 	}
 }
 
-// TestWriter_LetsOthersWrite has a store that writes without a pause of its own. Another store on the
-// same file still gets its turns.
+// TestWriter_LetsOthersWrite has a store that writes without a pause of its own. Another store on
+// the same file still gets its turns.
 func TestWriter_LetsOthersWrite(t *testing.T) {
 	const commits, writers = 20, 4
 	path := filepath.Join(t.TempDir(), "threads.db")

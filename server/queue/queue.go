@@ -162,8 +162,8 @@ func (q *Queue) Create(ctx context.Context, r Run, rule Rule) (Created, error) {
 // logTime bounds a call of Config.LogEnd: a run can be created without it.
 const logTime = 500 * time.Millisecond
 
-// logStart returns the LogStart of a run that is added to a thread. If the log cannot be asked, it is
-// that of the run before: readers then read more than they need.
+// logStart returns the LogStart of a run that is added to a thread. If the log cannot be asked, it
+// is that of the run before: readers then read more than they need.
 func (q *Queue) logStart(ctx context.Context, t *thread) uint64 {
 	switch {
 	case len(t.line.Runs) > 0:
