@@ -18,11 +18,11 @@ type squares struct {
 	Sum state.Value[int] `json:"sum"`
 }
 
-// sends is a fan-out of n Sends with a number each. Each task appends the square of its number to a
-// list, and a last node adds the squares up.
+// sends returns a workload that sends n numbers to n tasks. Each task appends the square of its
+// number to a list, and a last node adds the squares up.
 func sends(n int) Workload {
 	return Workload{Name: fmt.Sprintf("%d Sends and a join", n), Unit: "task", Units: n, Runners: []Runner{
-		{floor, func(context.Context) (Job, error) { return floorSends(n) }},
+		{floor, func(context.Context) (Job, error) { return plainSends(n) }},
 		{weft, func(context.Context) (Job, error) { return weftSends(n) }},
 		{weft + ", YAML", func(context.Context) (Job, error) { return yamlSends(n) }},
 	}}
@@ -31,7 +31,7 @@ func sends(n int) Workload {
 // sumOfSquares returns the sum of the squares of 0 to n-1.
 func sumOfSquares(n int) int { return (n - 1) * n * (2*n - 1) / 6 }
 
-func floorSends(n int) (Job, error) {
+func plainSends(n int) (Job, error) {
 	return job(func(context.Context) error {
 		all := make([]int, n)
 		var wg sync.WaitGroup
@@ -83,7 +83,7 @@ func weftSends(n int) (Job, error) {
 	})
 }
 
-// squaresYAML is the same graph in YAML.
+// squaresYAML computes the same in YAML, with for_each over the input.
 const squaresYAML = `
 version: 1
 name: sends

@@ -192,7 +192,7 @@ func (t *task) asks() bool {
 func (t *task) call(ctx context.Context) (err error) {
 	listed := t.running != nil
 	if listed {
-		t.starts()
+		t.markRunning()
 	}
 	defer func() {
 		if v := recover(); v != nil {
@@ -207,7 +207,7 @@ func (t *task) call(ctx context.Context) (err error) {
 			}
 		}
 		if listed {
-			t.running.ends(t)
+			t.running.markReturned(t)
 		}
 	}()
 	payload := t.payload

@@ -11,52 +11,51 @@ import (
 	"github.com/weftrun/weft/state"
 )
 
-// committer commits the steps of its run through the journal of the thread, and writes the records
-// of the commits. It lives as long as the run. Without a store it only checks the size of the
-// state.
+// committer makes the records of a run's commits, and passes the commits to the journal of the
+// thread. It lives as long as the run. Without a store it only checks the size of the state.
 type committer struct {
 	run     *run
 	journal *journal.Journal // nil without a store, and before the thread is opened
 	next    nextCommit
-	rooms   *[2]recordRoom // for the record of the head and the one that follows it; nil without a store
+	buffers *[2]recordBuffer // for the records of the head and of the next commit; nil without a store
 }
 
-// recordRoom is memory for a record. A run uses two of them in turns.
-type recordRoom struct {
+// recordBuffer holds a record. A run alternates between two of them.
+type recordBuffer struct {
 	record checkpoint.Record
 	ran    []checkpoint.Ran
 	wrote  []string // of all tasks in ran
 	ways   []checkpoint.Way
 }
 
-// nextRoom returns memory for the record of the next commit. Records that are sent to readers are
-// not used again.
-func (c *committer) nextRoom() *recordRoom {
+// nextBuffer returns a buffer for the record of the next commit. It is a new one if records are
+// sent to readers.
+func (c *committer) nextBuffer() *recordBuffer {
 	switch {
 	case c.run.session.events != nil || c.journal == nil:
-		return new(recordRoom)
-	case c.journal.Chain.Record == &c.rooms[0].record:
-		return &c.rooms[1]
+		return new(recordBuffer)
+	case c.journal.Chain.Record == &c.buffers[0].record:
+		return &c.buffers[1]
 	}
-	return &c.rooms[0]
+	return &c.buffers[0]
 }
 
 // nextCommit is the content of the next commit, other than the state and the due tasks.
 type nextCommit struct {
 	source   checkpoint.Source
 	ran      []checkpoint.Ran   // the tasks of its step
-	closed   []DecisionRecord   // decisions on the questions that it closes
-	recorded int                // how many of closed are in the chain already
-	inFlight []DecisionRecord   // closed of the commit that is on its way to the store
-	forks    bool               // it begins a branch, even if the chain is at its head
-	rewind   *checkpoint.Rewind // of the due task that goes back to a commit of a subgraph
+	closed   []DecisionRecord   // the decision records of the questions that it discards
+	recorded int                // how many of closed the chain has recorded
+	inFlight []DecisionRecord   // the closed ones of the commit that is being stored
+	forks    bool               // it begins a branch, even if it follows the newest commit
+	rewind   *checkpoint.Rewind // the commit of a subgraph at which a due task goes on, or nil
 }
 
-// newJournal returns the journal of the run on a chain that was opened for it.
+// newJournal returns the run's journal, which appends to chain.
 func (c *committer) newJournal(chain *checkpoint.Chain) *journal.Journal {
 	r := c.run
 	chain.Fence, chain.TTL = r.session.fence(), r.session.root.cfg.TTL
-	cfg := journal.Config{Source: committed{c}, Store: r.cfg.Store, Key: r.key(), Run: r.session.writer, Durability: r.opts.Durability.journal(),
+	cfg := journal.Config{Source: journalSource{c}, Store: r.cfg.Store, Key: r.key(), Run: r.session.writer, Durability: r.opts.Durability.journal(),
 		Writes: &r.session.writing, Allowed: c.allowed, Cancel: r.life.cancel, Fail: r.fail, Observe: r.storeObserver(),
 		Panic: func(v any) error { return &PanicError{Value: v, Stack: debug.Stack()} }}
 	if r.inside != nil {
@@ -65,7 +64,7 @@ func (c *committer) newJournal(chain *checkpoint.Chain) *journal.Journal {
 	} else if !r.req.replays() {
 		cfg.Keep, cfg.Now = r.cfg.Keep, r.cfg.Now
 	}
-	c.rooms = new([2]recordRoom)
+	c.buffers = new([2]recordBuffer)
 	return journal.New(r.context(), chain, cfg)
 }
 
@@ -77,11 +76,11 @@ func (c *committer) allowed() error {
 	return nil
 }
 
-// committed is a run as its journal sees it.
-type committed struct{ *committer }
+// journalSource is the [journal.Source] of a run.
+type journalSource struct{ *committer }
 
-// Record describes the position of the run, and records the decisions on closed questions.
-func (c committed) Record() (*checkpoint.Record, error) {
+// Record returns the record of the next commit, and records the decisions on discarded questions.
+func (c journalSource) Record() (*checkpoint.Record, error) {
 	rec, err := c.record()
 	if err != nil {
 		return nil, err
@@ -94,21 +93,21 @@ func (c committed) Record() (*checkpoint.Record, error) {
 }
 
 // State returns the state, and which of its fields have changed since the last commit.
-func (c committed) State() (state.View, []bool) { return c.run.state, c.run.changed }
+func (c journalSource) State() (state.View, []bool) { return c.run.state, c.run.changed }
 
 // Check returns an error if a commit is larger than Config.MaxState.
-func (c committed) Check(bytes int) error { return c.fitsIn(bytes) }
+func (c journalSource) Check(bytes int) error { return c.checkSize(bytes) }
 
-// Encoded clears the content of the commit, so the next commit starts empty. The decisions wait in
-// inFlight until the commit is stored.
-func (c committed) Encoded() {
+// Encoded prepares the next commit: it begins no branch and discards no questions. The decisions
+// of the encoded commit wait in inFlight until it is stored.
+func (c journalSource) Encoded() {
 	c.next.inFlight = append(c.next.inFlight, c.next.closed...)
 	c.next.forks, c.next.closed, c.next.recorded = false, nil, 0
 	c.run.shared.committed()
 }
 
 // Stored returns a function that sends the events of the commit and of its decisions.
-func (c committed) Stored(seq uint64) func() {
+func (c journalSource) Stored(seq uint64) func() {
 	r, rec, decisions := c.run, c.journal.Chain.Record, c.next.inFlight
 	c.next.inFlight = nil
 	if r.session.events == nil {
@@ -122,8 +121,9 @@ func (c committed) Stored(seq uint64) func() {
 	}
 }
 
-// Restate includes in the next commit everything that the run has written in its parent's state.
-func (c committed) Restate() error {
+// Restate makes the next commit include everything that the run has written in its parent's state,
+// since the store has lost commits that included it.
+func (c journalSource) Restate() error {
 	return c.run.shared.noteAll(c.run.program)
 }
 
@@ -132,18 +132,18 @@ func (c *committer) commit(source checkpoint.Source) error {
 	r := c.run
 	r.invalid, r.failedBefore = 0, nil
 	if c.journal == nil {
-		return c.fits()
+		return c.checkState()
 	}
 	c.next.source = source
 	if source != checkpoint.Input {
-		c.next.ran = r.whatRan(c.nextRoom())
+		c.next.ran = r.whatRan(c.nextBuffer())
 		c.journal.Record(r.trace()...)
 	}
 	return c.journal.Commit(r.front.Empty(), len(c.next.closed) > 0)
 }
 
-// flush waits until the position of the run is stored. A subgraph that is done may skip this: the
-// parent's commit includes its end. It is then flushed only if the parent's task fails.
+// flush waits until the run's last commit is stored. A subgraph that is done may skip this, since
+// its parent's next commit includes its end. It is flushed if the parent's task fails or waits.
 func (c *committer) flush(status Status) error {
 	switch {
 	case c.journal == nil:
@@ -155,10 +155,10 @@ func (c *committer) flush(status Status) error {
 	return c.journal.Flush()
 }
 
-// record describes the position of the run. While a step runs, that is the position before it.
+// record describes how far the run is. While a step runs, it describes the state before the step.
 func (c *committer) record() (*checkpoint.Record, error) {
 	r := c.run
-	rec := &c.nextRoom().record
+	rec := &c.nextBuffer().record
 	*rec = checkpoint.Record{
 		Next: rec.Next[:0], Fields: rec.Fields[:0],
 		Graph: r.name, Program: r.hash, Run: r.session.id, Origin: r.origin, Time: r.cfg.Now().UTC(), Source: c.next.source,
@@ -182,8 +182,8 @@ func appendWrote(names []string, s *state.Schema, v state.View) []string {
 	return names
 }
 
-// fits checks the size of a state that is not stored.
-func (c *committer) fits() error {
+// checkState returns ErrStateSize if the encoded state is larger than Config.MaxState.
+func (c *committer) checkState() error {
 	r := c.run
 	if r.cfg.MaxState == 0 {
 		return nil
@@ -192,10 +192,10 @@ func (c *committer) fits() error {
 	if err != nil {
 		return r.fail(err)
 	}
-	return c.fitsIn(len(data))
+	return c.checkSize(len(data))
 }
 
-func (c *committer) fitsIn(bytes int) error {
+func (c *committer) checkSize(bytes int) error {
 	r := c.run
 	if r.cfg.MaxState == 0 || bytes <= r.cfg.MaxState {
 		return nil
@@ -203,7 +203,8 @@ func (c *committer) fitsIn(bytes int) error {
 	return r.fail(fmt.Errorf("%w: %d bytes, the limit is %d", ErrStateSize, bytes, r.cfg.MaxState))
 }
 
-// invalidate stores that the results of the step cannot be folded together, and returns cause.
+// invalidate marks the stored results of the step as invalid, since the reducers cannot merge them.
+// It returns cause, joined with an error of the store.
 func (c *committer) invalidate(cause error) error {
 	if c.journal == nil {
 		return cause

@@ -48,7 +48,7 @@ func (r *run) exited() error {
 // stores something, or whose nodes have all returned, gets more time: no node keeps it, it is only
 // slow, as on a busy machine.
 func (r *run) extension() time.Duration {
-	if r.session.writing.Load() > 0 || !r.running.any(r) {
+	if r.session.writing.Load() > 0 || !r.running.hasRunning(r) {
 		return journal.WriteTime
 	}
 	return 0

@@ -231,7 +231,7 @@ func (ed *editor) changeOf() DecisionRecord {
 
 // commitEdit commits an edit. before and pending are the pending writes before it and after it.
 func (ed *editor) commitEdit(change DecisionRecord, before, pending []checkpoint.Entry) error {
-	ed.next.source, ed.next.ran = checkpoint.Update, ed.whatRan(ed.nextRoom())
+	ed.next.source, ed.next.ran = checkpoint.Update, ed.whatRan(ed.nextBuffer())
 	if err := ed.decideChange(change, pending); err != nil {
 		return err
 	}

@@ -10,19 +10,19 @@ import (
 	"sync/atomic"
 )
 
-// running lists the tasks of a run, and of the subgraphs in it. It is read when the run is given
-// up, to say which node did not stop. A task stays listed until the run drops it; its phase
-// records, without the mutex, whether its node runs.
+// running lists the tasks of a run, and of the subgraphs in it. It is read to find out whether a
+// cancelled run may take more time, and to name the nodes that did not stop. A task stays listed
+// until the run drops it; its phase records, without the mutex, whether its node runs.
 type running struct {
 	mu    sync.Mutex
 	first *task
 }
 
-// listing is the place of a task in its list. mu guards what is not atomic.
+// listing is the position of a task in its list. mu guards what is not atomic.
 type listing struct {
 	prev, next *task
 	listed     bool
-	children   int          // how many subgraphs the node waits for
+	children   int          // number of subgraphs that the node waits for
 	phase      atomic.Int32 // whether the node runs
 	dropped    atomic.Bool  // the run does not use the task again
 }
@@ -31,15 +31,14 @@ type listing struct {
 const (
 	phaseIdle    int32 = iota // its node does not run
 	phaseRunning              // its node runs
-	phaseRead                 // its node runs, and who holds mu reads the task: it is not used again meanwhile
+	phaseRead                 // its node runs, and the holder of mu reads the task, so the run must not reuse it
 )
 
-// starts records that the node runs.
-func (l *listing) starts() { l.phase.Store(phaseRunning) }
+// markRunning records that the node runs.
+func (l *listing) markRunning() { l.phase.Store(phaseRunning) }
 
-// ends records that the node of t has returned. While a reader holds the task, it waits for the
-// mutex.
-func (l *running) ends(t *task) {
+// markReturned records that the node of t has returned. It waits for mu while the task is read.
+func (l *running) markReturned(t *task) {
 	if !t.phase.CompareAndSwap(phaseRunning, phaseIdle) {
 		l.mu.Lock()
 		t.phase.Store(phaseIdle)
@@ -50,7 +49,7 @@ func (l *running) ends(t *task) {
 	}
 }
 
-// drop removes a task that is not used again: at once, or when its node returns.
+// drop removes a task that the run does not use again: at once, or when its node returns.
 func (l *running) drop(t *task) {
 	if l == nil {
 		return
@@ -61,7 +60,7 @@ func (l *running) drop(t *task) {
 	}
 }
 
-// list makes l, which may be nil, the list that t is in.
+// list moves t from the list that it is in to l, or only removes it if l is nil.
 func (l *running) list(t *task) {
 	if t.running != nil {
 		t.running.remove(t)
@@ -103,7 +102,7 @@ func (l *running) remove(t *task) {
 	t.prev, t.next = nil, nil
 }
 
-// waitForChild notes that the node of t waits for a subgraph, until done is called.
+// waitForChild records that the node of t waits for a subgraph, until done is called.
 func (l *running) waitForChild(t *task) (done func()) {
 	if l == nil {
 		return func() {}
@@ -117,8 +116,9 @@ func (l *running) waitForChild(t *task) (done func()) {
 	return func() { add(-1) }
 }
 
-// any reports whether a node of r, or of a subgraph in it, runs that is not waiting for a subgraph.
-func (l *running) any(r *run) bool {
+// hasRunning reports whether r, or a subgraph in it, has a running node that neither waits for a
+// subgraph nor was given up.
+func (l *running) hasRunning(r *run) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for t := l.first; t != nil; t = t.next {
@@ -129,10 +129,10 @@ func (l *running) any(r *run) bool {
 	return false
 }
 
-// in returns the tasks of r, and of the subgraphs in it, whose nodes run, in canonical order: not
-// those that wait for another of them, nor those that were given up already. The caller holds mu,
-// and calls release before it unlocks it.
-func (l *running) in(r *run) (all []*task) {
+// stuck returns the tasks of r, and of the subgraphs in it, whose nodes run, in canonical order. It
+// leaves out tasks that wait for another of these tasks, and those that were given up before. The
+// caller holds mu, and calls release before it unlocks mu.
+func (l *running) stuck(r *run) (all []*task) {
 	waits := map[*task]bool{}
 	for t := l.first; t != nil; t = t.next {
 		if isIn(t, r) && !t.isGivenUp() && t.phase.CompareAndSwap(phaseRunning, phaseRead) {
@@ -152,7 +152,7 @@ func (l *running) in(r *run) (all []*task) {
 	return all
 }
 
-// release ends the reading of tasks.
+// release marks the tasks that stuck has returned as no longer read.
 func (l *running) release() {
 	for t := l.first; t != nil; t = t.next {
 		t.phase.CompareAndSwap(phaseRead, phaseRunning)
@@ -169,13 +169,13 @@ func isIn(t *task, r *run) bool {
 	return false
 }
 
-// abandoned returns the error of r, which is given up: why its context ended, and which nodes did
-// not stop. If a task of r failed, its error comes first.
+// abandoned returns the error of r, a run that is given up: why its context ended, and which nodes
+// did not stop. If a task of r failed, its error comes first.
 func (l *running) abandoned(r *run) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.release()
-	cause, stuck := r.cancelled(), l.in(r)
+	cause, stuck := r.cancelled(), l.stuck(r)
 	if len(stuck) == 0 {
 		return fmt.Errorf("graph %q: %w: %w (all nodes have returned; the store or a function of a Policy has not)", r.name, cause, ErrAbandoned)
 	}
@@ -193,7 +193,7 @@ func (l *running) abandoned(r *run) error {
 	return errors.Join(all...)
 }
 
-// unstopped returns err with the place of t, and of the tasks around it up to r.
+// unstopped returns err with the place of t, and of each task that contains it, up to r.
 func unstopped(r *run, t *task, err error) error {
 	for ; ; t = t.run.inside {
 		e := t.placed(err)

@@ -193,8 +193,8 @@ func (s *superstep) concluded() {
 }
 
 // whatRan describes what the tasks of the step did, for its commit.
-func (s *superstep) whatRan(room *recordRoom) []checkpoint.Ran {
-	ran, names, ways := slices.Grow(room.ran[:0], len(s.outs)), room.wrote[:0], room.ways[:0]
+func (s *superstep) whatRan(buffer *recordBuffer) []checkpoint.Ran {
+	ran, names, ways := slices.Grow(buffer.ran[:0], len(s.outs)), buffer.wrote[:0], buffer.ways[:0]
 	for i, o := range s.outs {
 		var r checkpoint.Ran
 		if o.Node >= 0 {
@@ -207,7 +207,7 @@ func (s *superstep) whatRan(room *recordRoom) []checkpoint.Ran {
 		}
 		ran = append(ran, r)
 	}
-	room.ran, room.wrote, room.ways = ran, names, ways
+	buffer.ran, buffer.wrote, buffer.ways = ran, names, ways
 	return ran
 }
 

@@ -27,8 +27,8 @@ import (
 // The answer on resume is true, false, or a [graph.Decision] as {"type": …, "args": …, "message":
 // …}. The question may be answered days later, in another process.
 //
-// Allow lists the types of answers: approve; edit, with args that replace those of the action;
-// reject, with an optional message; and respond, with a message.
+// Allow lists the types of answers: approve, edit, reject and respond. An edit has args that
+// replace those of the action. A reject may have a message, and a respond has one.
 //
 //	approve:
 //	  approval:
@@ -39,8 +39,8 @@ import (
 //	    - {if: result.approved, to: send}     # with result.args
 //	    - {else: END}
 //
-// A question that expires or is declined fails the node with the code expired or declined, unless
-// expires has another outcome.
+// A declined question fails the node with the code declined. An expired question fails it with the
+// code expired, unless Expires.Then is set.
 type Approval struct {
 	// Title is the question, one line.
 	Title string `json:"title"`
@@ -56,17 +56,17 @@ type Approval struct {
 	// Expires limits the wait for an answer.
 	Expires Expiry `json:"expires,omitzero"`
 	// Key distinguishes this question from others of the same node, so that an answer to one does
-	// not close another. It is a text about the question, such as a price.
+	// not close another. It has what the question is about, such as a price.
 	Key string `json:"key,omitempty"`
 	// To is who should answer, such as an address or a group.
 	To string `json:"to,omitempty"`
-	// Remind is how often to remind them, such as 4h.
+	// Remind is the interval between reminders to To, such as 4h.
 	Remind Interval `json:"remind,omitempty"`
-	// Escalate is who is asked in their place when no answer has come for a time.
+	// Escalate lists who is asked in place of To while the question stays open.
 	Escalate []Escalation `json:"escalate,omitempty"`
 }
 
-// Escalation is who is asked when no answer has come for a time.
+// Escalation names who is asked when a question has been open for some time.
 type Escalation struct {
 	// After is how long the question has been open, such as 24h.
 	After PositiveDuration `json:"after"`
@@ -82,7 +82,7 @@ type Action struct {
 
 // ApprovalResult is the result of an Approval.
 type ApprovalResult struct {
-	Approved bool `json:"approved"` // the type is approve or edit
+	Approved bool `json:"approved"` // whether Type is approve or edit
 	// Type is approve, edit, reject or respond.
 	Type string `json:"type"`
 	// Args are the args of the action, perhaps edited.
@@ -95,12 +95,13 @@ type ApprovalResult struct {
 
 var answerTypes = []string{"approve", "edit", "reject", "respond"}
 
-// Check refuses unknown types of answers.
+// Check implements [workflow.Checker]. It rejects types in Allow that are unknown or listed twice,
+// and an invalid Expires.Then or Escalate.
 func (a *Approval) Check(given func(string) bool) error {
 	var errs []error
 	for i, t := range a.Allow {
 		if !slices.Contains(answerTypes, t) {
-			errs = append(errs, fmt.Errorf("allow lists %s, not %q", strings.Join(answerTypes, ", "), t))
+			errs = append(errs, fmt.Errorf("allow must list %s (got %q)", strings.Join(answerTypes, ", "), t))
 		} else if slices.Contains(a.Allow[:i], t) {
 			errs = append(errs, fmt.Errorf("allow lists %s twice", t))
 		}
@@ -108,23 +109,26 @@ func (a *Approval) Check(given func(string) bool) error {
 	if len(a.Allow) > 0 || !given("allow") {
 		errs = append(errs, a.checkThen())
 	}
-	for _, e := range a.Escalate {
+	for i, e := range a.Escalate {
 		if e.After <= 0 || e.To == "" {
-			errs = append(errs, errors.New("escalate needs a positive after and a to"))
+			errs = append(errs, fmt.Errorf("escalate[%d] must have a positive after and a to (got %v and %q)", i, time.Duration(e.After), e.To))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// checkThen returns why the answer of expires is none that the person could give.
+// checkThen returns an error if Expires.Then is not an answer that a person could give, or is edit,
+// which needs args.
 func (a *Approval) checkThen() error {
 	switch then := a.Expires.Then; {
-	case then == "" || slices.Contains(a.allowed(), then):
+	case then == "" || then != "edit" && slices.Contains(a.allowed(), then):
 		return nil
+	case then == "edit":
+		return errors.New("expires.then must not be edit, which needs args")
 	case len(a.Allow) == 0:
-		return fmt.Errorf("expires.then must be approve or reject, not %q", then)
+		return fmt.Errorf("expires.then must be approve or reject (got %q)", then)
 	default:
-		return fmt.Errorf("expires.then is %s, which allow does not list", then)
+		return fmt.Errorf("expires.then must be listed in allow (got %q)", then)
 	}
 }
 
@@ -133,9 +137,9 @@ func (a *Approval) MayReject(given func(string) bool) bool {
 	return slices.Contains(a.Allow, "reject") || !given("allow")
 }
 
-// Run asks the person.
+// Run implements [workflow.Runner]. It asks the question and returns an [ApprovalResult].
 func (a *Approval) Run(ctx context.Context, _ workflow.Env) (any, error) {
-	if err := a.checkThen(); err != nil { // it may be an expression
+	if err := a.checkThen(); err != nil { // Check does not see the value of an expression
 		return nil, graph.Permanent(err)
 	}
 	q := graph.Question{Prompt: a.Title, Detail: a.Show, Data: a.data(), Key: a.Key, Timeout: time.Duration(a.Expires.After),
@@ -184,7 +188,8 @@ func (a *Approval) allowed() []string {
 	return a.Allow
 }
 
-// data returns the data for programs: Data alone, or together with the action.
+// data returns the data for programs: Data, or a map of data, action and allow if Action or Allow
+// is set.
 func (a *Approval) data() any {
 	if a.Action == nil && len(a.Allow) == 0 {
 		return a.Data

@@ -13,10 +13,11 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
-// mostTasks is how many activities of a step are in flight: a server refuses 2,000.
+// mostTasks limits the activities of a step in flight. A server accepts fewer than 2,000.
 const mostTasks = 200
 
-// segment runs the thread up to the next question, limit or end, or to a step that is to be driven.
+// segment runs the thread in one activity, up to the next question, limit or end, or to a step that
+// must run task by task.
 func (t *turn) segment(ctx workflow.Context) (*end, error) {
 	j := t.now
 	j.Attempt++
@@ -27,9 +28,9 @@ func (t *turn) segment(ctx workflow.Context) (*end, error) {
 	t.halt = nil
 	switch {
 	case sdk.IsCanceledError(err):
-		return nil, nil // before a worker had it; work does what it was cancelled for
+		return nil, nil // cancelled before a worker started it; turn.work handles the stop
 	case t.isStopped(err) && workflow.GetVersion(ctx, stopSegments, workflow.DefaultVersion, 1) == 1:
-		return nil, nil // the same
+		return nil, nil // turn.work handles the stop
 	case err != nil:
 		return nil, err
 	}
@@ -48,12 +49,12 @@ func (t *turn) segment(ctx workflow.Context) (*end, error) {
 	return nil, nil
 }
 
-// stopSegments is the change by which a segment that is asked to stop and fails does not end the
-// run.
+// stopSegments is the change ID of this change: a segment that was asked to stop and failed does
+// not end the run.
 const stopSegments = "stop a segment that fails"
 
-// isStopped reports whether an activity failed with an error after which Temporal tries again, but
-// did not since the run was asked to stop.
+// isStopped reports whether an activity failed with a retryable error after the run was asked to
+// stop.
 func (t *turn) isStopped(err error) bool {
 	var app *sdk.ApplicationError
 	return err != nil && t.stop.Kind != "" && !(errors.As(err, &app) && app.NonRetryable())
@@ -63,7 +64,7 @@ func (t *turn) isStopped(err error) bool {
 func (t *turn) drive(ctx workflow.Context) (*end, error) {
 	j := t.now
 	if t.plan == nil {
-		p, err := t.planned(ctx)
+		p, err := t.planStep(ctx)
 		if err != nil || p == nil {
 			return nil, err
 		}
@@ -78,7 +79,7 @@ func (t *turn) drive(ctx workflow.Context) (*end, error) {
 		p.End.Steps = j.Steps + max(p.Steps, t.driven)
 		return t.release(ctx, p.End), nil
 	}
-	if t.in.Mode != Nodes && !p.isElsewhere() { // the segment that goes on takes over the lease
+	if t.in.Mode != Nodes && !p.needsDriving() { // the next segment takes over the lease
 		j.Steps, j.Planned = j.Steps+p.Steps, false
 		t.plan, t.driven = nil, 0
 		return nil, nil
@@ -86,7 +87,7 @@ func (t *turn) drive(ctx workflow.Context) (*end, error) {
 	ended, done := t.runTasks(ctx, p)
 	switch {
 	case t.stop.Kind == stopCancel:
-		return nil, nil // work ends the run
+		return nil, nil // turn.work ends the run
 	case ended != nil:
 		ended.Steps = j.Steps + p.Steps
 		return t.release(ctx, ended), nil
@@ -102,37 +103,38 @@ func (t *turn) drive(ctx workflow.Context) (*end, error) {
 	return nil, nil
 }
 
-// setPlan takes a plan, nil if there is none.
+// setPlan sets the current plan, and updates the number of driven steps. nil removes the plan.
 func (t *turn) setPlan(p *plan) {
 	switch t.plan = p; {
 	case p == nil:
 	case p.End == nil:
 		t.driven = p.Steps
-	default: // the run may be stopped before it ends so
+	default: // a stop may still end the run before
 		t.driven = max(t.driven, p.Done)
 	}
 }
 
-// planFenced is the change by which a run that has lost its lease is planned again.
+// planFenced is the change ID of this change: a run that has lost its lease is planned again.
 const planFenced = "plan again without the lease"
 
-// isFenced reports whether a plan is only that the run has lost its lease. It ran out while a task
-// waited for a worker, or an activity took it over whose reply was lost. Another stretch gets a
-// lease of its own when the thread is free.
+// isFenced reports whether a plan only reports that the run has lost its lease: the lease expired
+// while a task waited for a worker, or an activity whose reply was lost has taken it. The next
+// stretch gets a new lease when the thread is free.
 func (p *plan) isFenced() bool {
 	return p.End != nil && p.End.Failure != nil && p.End.Failure.Node == nil && slices.Contains(p.End.Failure.Codes, "fenced")
 }
 
-// nextStretch lets the run go on as another stretch, without its plan and its lease.
+// nextStretch starts another stretch of the run, without the current plan and lease. A stretch is a
+// sequence of driven steps, which the core sees as one run.
 func (t *turn) nextStretch() {
 	t.now.Steps += t.driven
 	t.now.Driven++
 	t.plan, t.driven = nil, 0
 }
 
-// isElsewhere reports whether a task of the step names its queue, or is a child. A segment stops
-// before such a step, also if that task has ended.
-func (p *plan) isElsewhere() bool {
+// needsDriving reports whether a task of the step has a task queue of its own, or is a child
+// workflow, even if that task has ended. A segment stops before such a step.
+func (p *plan) needsDriving() bool {
 	if p.Elsewhere {
 		return true
 	}
@@ -144,25 +146,25 @@ func (p *plan) isElsewhere() bool {
 	return false
 }
 
-// driven returns the step of a run with the id that it has for the driver of the core: a stretch
-// that is driven after segments or an edit is a run of its own there, with what is left of the
-// steps.
+// driven returns the step of a run as the core knows it. There, each stretch after the first is a
+// run with an id of its own and with the steps that are left.
 func (j *job) driven() stepRef {
 	s := j.Step
 	if s.MaxSteps > 0 {
 		s.MaxSteps = max(1, s.MaxSteps-j.Steps)
 	}
 	if j.Driven > 0 {
-		s.Run = j.Step.Run + "." + strconv.FormatInt(int64(j.Driven), 36) // short: a run has 40 bytes at most
+		s.Run = j.Step.Run + "." + strconv.FormatInt(int64(j.Driven), 36) // base 36, since the id of a run has at most 40 bytes
 	}
 	return s
 }
 
-// stopPlans is the change by which a stop cancels a plan: no worker may have the graph.
+// stopPlans is the change ID of this change: a stop cancels a plan, since it may be that no worker
+// has the graph.
 const stopPlans = "stop a plan"
 
-// planned plans the step that is due. It returns no plan if the run was stopped meanwhile.
-func (t *turn) planned(ctx workflow.Context) (*plan, error) {
+// planStep plans the step that is due. It returns nil if the run was stopped meanwhile.
+func (t *turn) planStep(ctx workflow.Context) (*plan, error) {
 	var p plan
 	j := t.now
 	j.Planned = true
@@ -179,13 +181,13 @@ func (t *turn) planned(ctx workflow.Context) (*plan, error) {
 	err := workflow.ExecuteActivity(held, planActivity, planRequest{Graph: t.in.Graph, Step: j.driven(), Turn: j.Turn}).Get(ctx, &p)
 	t.halt = nil
 	if halted && (err != nil || p.End != nil && p.End.Status == graph.Failed) {
-		return nil, nil // work does what it was stopped for
+		return nil, nil // turn.work handles the stop
 	}
 	return &p, err
 }
 
-// runTasks runs the due tasks of a step. done is false if the step was cancelled, is not due, or
-// has a task that cannot be run: then the run has ended.
+// runTasks runs the due tasks of a step. done is false if the run was cancelled, the step is no
+// longer due, or a task cannot be run. Only the last of these sets ended.
 func (t *turn) runTasks(ctx workflow.Context, p *plan) (ended *end, done bool) {
 	held, abort := workflow.WithCancel(ctx)
 	defer abort()
@@ -194,22 +196,22 @@ func (t *turn) runTasks(ctx workflow.Context, p *plan) (ended *end, done bool) {
 	if t.stop.Kind == stopCancel {
 		abort()
 	}
-	selector, flying, stale, failed := workflow.NewSelector(ctx), 0, false, false
-	of := make([]int, len(p.Tasks)) // how many tasks of each node are in flight
-	at := make([]int, len(p.Tasks)) // how many were begun
-	begin := func() bool {
+	selector, inFlight, stale, failed := workflow.NewSelector(ctx), 0, false, false
+	running := make([]int, len(p.Tasks)) // number of tasks of each node in flight
+	started := make([]int, len(p.Tasks))
+	start := func() bool {
 		for g, group := range p.Tasks {
-			if at[g] == len(group.IDs) || group.Parallel > 0 && of[g] == group.Parallel {
+			if started[g] == len(group.IDs) || group.Parallel > 0 && running[g] == group.Parallel {
 				continue
 			}
-			id := group.IDs[at[g]]
-			at[g]++
-			of[g]++
-			flying++
+			id := group.IDs[started[g]]
+			started[g]++
+			running[g]++
+			inFlight++
 			selector.AddFuture(t.task(held, p, group, id), func(f workflow.Future) {
-				of[g]--
-				flying--
-				var res taskResult // decoding adds to what a value has, so each is a new one
+				running[g]--
+				inFlight--
+				var res taskResult // a new one: decoding leaves the fields that are absent
 				err := f.Get(ctx, &res)
 				if res.Failure != nil && ended == nil {
 					ended = &end{Status: graph.Failed, Checkpoint: p.Step.Checkpoint, Failure: res.Failure}
@@ -225,9 +227,9 @@ func (t *turn) runTasks(ctx workflow.Context, p *plan) (ended *end, done bool) {
 		return false
 	}
 	for {
-		for flying < mostTasks && held.Err() == nil && begin() {
+		for inFlight < mostTasks && held.Err() == nil && start() {
 		}
-		if flying == 0 {
+		if inFlight == 0 {
 			break
 		}
 		selector.Select(ctx)
@@ -235,7 +237,7 @@ func (t *turn) runTasks(ctx workflow.Context, p *plan) (ended *end, done bool) {
 	return ended, ended == nil && t.stop.Kind != stopCancel && !stale
 }
 
-// task begins a task of a step: as an activity, or in a workflow of its own.
+// task starts a task of a step: as an activity, or in a workflow of its own.
 func (t *turn) task(ctx workflow.Context, p *plan, group tasks, id string) workflow.Future {
 	name := taskActivityID(p.Number, id, t.now.Driven+t.now.Attempt)
 	if group.Child {
@@ -249,20 +251,21 @@ func (t *turn) task(ctx workflow.Context, p *plan, group tasks, id string) workf
 	return workflow.ExecuteActivity(ctx, taskActivity, taskRequest{Graph: shortGraph(t.in.Graph, t.in.Thread), Step: p.Step})
 }
 
-// commit commits a step, and returns the next one. It is a local activity unless commits are slow.
+// commit commits a step, and returns the plan of the next one. It is a local activity unless
+// commits are slow.
 func (t *turn) commit(ctx workflow.Context, p *plan) (*plan, error) {
 	request := commitRequest{Graph: t.in.Graph, Step: p.Step}
 	var next plan
 	err := t.quick(ctx, fmt.Sprintf("%d/commit/%d", p.Number, t.now.Driven+t.now.Attempt), p.Slow, commitActivity, request, &next)
 	var app *sdk.ApplicationError
 	if errors.As(err, &app) && app.Type() == typeStale {
-		return t.planned(ctx)
+		return t.planStep(ctx)
 	}
 	return &next, err
 }
 
-// quick runs an activity that takes milliseconds: as a local one, or as an ordinary one where that
-// fails, or slow is true.
+// quick runs an activity that takes milliseconds. It is a local activity, or an ordinary one if
+// slow is true or the local one fails with a retryable error.
 func (t *turn) quick(ctx workflow.Context, id string, slow bool, name string, request, result any) error {
 	if !slow {
 		local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
@@ -278,7 +281,7 @@ func (t *turn) quick(ctx workflow.Context, id string, slow bool, name string, re
 	return workflow.ExecuteActivity(t.activity(ctx, id, 0), name, request).Get(ctx, result)
 }
 
-// release releases the lease of a run that was driven, and returns its end.
+// release releases the lease of the run, and returns e.
 func (t *turn) release(ctx workflow.Context, e *end) *end {
 	j := t.now
 	request := commitRequest{Graph: t.in.Graph, Step: j.driven(), End: true}
@@ -287,7 +290,7 @@ func (t *turn) release(ctx workflow.Context, e *end) *end {
 	}
 	id := fmt.Sprintf("release/%s/%d", j.Step.Run, j.Attempt)
 	if err := t.quick(ctx, id, false, releaseActivity, request, nil); err != nil {
-		workflow.GetLogger(ctx).Warn("weft: the lease of the thread runs out by itself", "error", err)
+		workflow.GetLogger(ctx).Warn("weft: the lease of the thread is not released; it will expire", "error", err)
 	}
 	return e
 }

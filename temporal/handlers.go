@@ -17,7 +17,7 @@ import (
 func (t *turn) serve(ctx workflow.Context) error {
 	status := func() (TurnStatus, error) { return t.status(), nil }
 	return errors.Join(
-		workflow.SetUpdateHandlerWithOptions(ctx, runUpdate, t.onRun, workflow.UpdateHandlerOptions{Description: "Run what a client has planned."}),
+		workflow.SetUpdateHandlerWithOptions(ctx, runUpdate, t.onRun, workflow.UpdateHandlerOptions{Description: "Run a job that a client has planned."}),
 		workflow.SetUpdateHandlerWithOptions(ctx, awaitUpdate, t.onAwait, workflow.UpdateHandlerOptions{
 			Validator: t.checkAwait, Description: "Wait for the end of a run."}),
 		workflow.SetUpdateHandlerWithOptions(ctx, AnswerUpdate, t.onAnswer, workflow.UpdateHandlerOptions{
@@ -56,7 +56,7 @@ func (t *turn) listen(ctx workflow.Context) error {
 // onStop asks the run to stop.
 func (t *turn) onStop(q StopRequest, kind stopKind) {
 	for i, j := range t.jobs {
-		if q.Run == j.Step.Run { // it has not begun
+		if q.Run == j.Step.Run { // the run still waits
 			t.jobs = slices.Delete(t.jobs, i, i+1)
 			e := &end{Status: graph.Pending, Drained: q.Reason}
 			if kind == stopCancel {
@@ -66,16 +66,16 @@ func (t *turn) onStop(q StopRequest, kind stopKind) {
 			return
 		}
 	}
-	asked := stopReply{Kind: kind, Reason: cut(q.Reason)}
+	request := stopReply{Kind: kind, Reason: cut(q.Reason)}
 	switch {
 	case t.now != nil && (q.Run == "" || q.Run == t.now.Step.Run):
-		t.ask(asked)
-	case q.Run != "" && t.ends[q.Run] == nil && t.early[q.Run].Kind != stopCancel: // it has not come
-		t.early[q.Run] = asked
+		t.ask(request)
+	case q.Run != "" && t.ends[q.Run] == nil && t.early[q.Run].Kind != stopCancel: // the run is not here yet
+		t.early[q.Run] = request
 	}
 }
 
-// ask asks the run under way to stop, unless it is asked for more.
+// ask asks the current run to stop, unless it was asked for as much before, or for more.
 func (t *turn) ask(r stopReply) {
 	order := []stopKind{"", stopEdit, stopDrain, stopCancel}
 	if slices.Index(order, r.Kind) <= slices.Index(order, t.stop.Kind) {
@@ -90,14 +90,14 @@ func (t *turn) ask(r stopReply) {
 	}
 }
 
-// onRun takes a job, and waits for its end.
+// onRun adds a job, and waits for the end of its run.
 func (t *turn) onRun(ctx workflow.Context, j job) (*end, error) {
 	t.updates++
 	run := j.Step.Run
 	isNew := t.ends[run] == nil && (t.now == nil || t.now.Step.Run != run) && !slices.ContainsFunc(t.jobs, func(o job) bool { return o.Step.Run == run })
 	if isNew {
 		t.jobs = append(t.jobs, j)
-		if t.now != nil { // the job has the thread's lease
+		if t.now != nil { // the client of the new job has taken the lease of the thread
 			t.ask(stopReply{Kind: stopCancel, Reason: "another run has taken the thread over", Superseded: true})
 		}
 	}
@@ -111,16 +111,16 @@ func (t *turn) onAwait(ctx workflow.Context, run string) (*end, error) {
 
 func (t *turn) checkAwait(run string) error {
 	if t.ends[run] == nil && (t.now == nil || t.now.Step.Run != run) && !slices.ContainsFunc(t.jobs, func(o job) bool { return o.Step.Run == run }) {
-		return fmt.Errorf("run must be one of this turn (got %q)", run)
+		return fmt.Errorf("run must be the id of a run of this workflow (got %q)", run)
 	}
 	return nil
 }
 
-// awaitCancelled is the change by which a caller waits for the end of a run whose workflow is
-// cancelled.
+// awaitCancelled is the change ID of this change: if the workflow is cancelled, a caller still
+// waits for the end of the run.
 const awaitCancelled = "await a cancelled run"
 
-// await waits until a run has ended, or the turn moves.
+// await waits until a run has ended, or the workflow ends or continues as new.
 func (t *turn) await(ctx workflow.Context, run string) (*end, error) {
 	ended := func() bool { return t.moving || t.ends[run] != nil }
 	err := workflow.Await(ctx, ended)
@@ -137,10 +137,11 @@ func (t *turn) await(ctx workflow.Context, run string) (*end, error) {
 	return &end{Run: run, Moved: true}, nil
 }
 
-// checkAnswer refuses answers to questions that are not open, and of the wrong type.
+// checkAnswer rejects an answer to a question that is not open, or of the wrong type. If the
+// workflow stores mostQuestions, it accepts any id; the plan of the answer rejects an unknown one.
 func (t *turn) checkAnswer(q AnswerRequest) error {
 	if t.now != nil || len(t.jobs) > 0 || t.last == nil || t.last.Status != graph.Interrupted {
-		return errors.New("the turn must wait for answers")
+		return errors.New("no question is open")
 	}
 	open := t.last.Questions
 	i := slices.IndexFunc(open, func(o question) bool { return o.ID == q.ID })
@@ -206,7 +207,7 @@ func (t *turn) checkEdit(q EditRequest) error {
 		return fmt.Errorf("fields must be an object with at least one field (got %.100q)", q.Fields)
 	}
 	if t.moving {
-		return errors.New("the turn must not be ending; send the edit again")
+		return errors.New("the workflow is ending or continues as new; send the edit again")
 	}
 	return nil
 }

@@ -2,17 +2,23 @@
 //
 //	chunks, err := retrieval.Split(text, retrieval.Options{MaxTokens: 300})
 //	for _, c := range chunks {
-//		value, _ := json.Marshal(c)
-//		_, err = index.Put(ctx, []string{"docs"}, fmt.Sprint(c.Line), value, memory.Options{})
+//		value, err := json.Marshal(c)
+//		if err != nil {
+//			return err
+//		}
+//		key := fmt.Sprint(c.Start)
+//		if _, err := index.Put(ctx, []string{"docs"}, key, value, memory.Options{}); err != nil {
+//			return err
+//		}
 //	}
 //	q := retrieval.Query{Prefix: []string{"docs"}, Text: question}
 //	found, err := retrieval.Search(ctx, index, q)
 //
-// [Split] cuts a text into chunks that fit into a prompt. [Search] looks for the words of a
-// question and, in a memory.Index, for its meaning, and joins both lists by [Fuse].
+// [Split] cuts a text into chunks that fit into a prompt. [Search] finds items by the words of a
+// question and, in a memory.Index, by its meaning, and merges both rankings with [Fuse].
 //
 // # What it does not do
 //
-// It reads no files and no formats but text and Markdown. Words are those of checkpoint/memory, so
-// forms of a word are different words; the vectors of a model make up for that.
+// It reads no files, and understands only plain text and Markdown. A search for words does not find
+// other forms of them: "run" does not match "runs". The vectors of a model find such items.
 package retrieval

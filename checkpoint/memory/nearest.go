@@ -6,27 +6,28 @@ import (
 	"fmt"
 )
 
-// ErrNoVectors is returned by a database that cannot compare vectors, because it lacks an extension
-// or its version is too old. An [Index] without Vectors needs neither.
-var ErrNoVectors = errors.New("memory: the database has no index of vectors")
+// ErrNoVectors is returned when a database cannot compare vectors, because it lacks an extension or
+// its version is too old. An [Index] whose Vectors is nil works with any database.
+var ErrNoVectors = errors.New("memory: the database cannot compare vectors")
 
 // Vectors keeps the vectors of an [Index] in a database that compares them itself. It is safe for
-// concurrent use. Package memorytest tests it as a part of its Index.
+// concurrent use. Package memorytest tests implementations, as a part of its Index.
 type Vectors interface {
-	// Keep stores the vectors of items and replaces those of earlier versions. It leaves out an
-	// item that has another version by now.
+	// Keep stores the vectors of items and replaces those of earlier versions. It skips an
+	// item whose stored version has changed.
 	Keep(ctx context.Context, list []Embedded) error
-	// Versions returns the version that the vectors of each item were made from; 0 is none.
+	// Versions returns, for each item, the version that its vectors were made from, or 0 if it has
+	// none.
 	Versions(ctx context.Context, items []Item) ([]uint64, error)
-	// Remove removes the vectors of a deleted item, but not those of an item that was put at its
-	// place since.
+	// Remove removes the vectors of a deleted item, but not those of an item that was stored under
+	// the same key since.
 	Remove(ctx context.Context, namespace []string, key string) error
-	// Prune removes the vectors of all items below a prefix that no longer exist.
+	// Prune removes the vectors of items that no longer exist, in all namespaces below a prefix.
 	Prune(ctx context.Context, prefix []string) error
-	// Nearest returns items whose vectors are similar to one, the most similar first. An item comes
-	// once for each of its vectors. The vectors must be those of the item's version, and the item
-	// must not have expired. next is the Skip of the next page, 0 if there is none. A page may be
-	// shorter than Limit, or empty, and not be the last one.
+	// Nearest returns items whose vectors are similar to q.Vector, the most similar first. An item
+	// appears once for each of its vectors. Expired items and vectors of other versions are left
+	// out. next is the Skip of the next page; only next == 0 marks the last page, since any page
+	// may be short or empty.
 	Nearest(ctx context.Context, q Nearest) (list []Found, next int, err error)
 }
 
@@ -40,13 +41,13 @@ type Embedded struct {
 type Nearest struct {
 	Range
 	Vector   []float32
-	Words    []string // items without one of these words may be left out
+	Words    []string // items that do not contain all of these words may be left out
 	Contains []byte   // items that do not contain this JSON may be left out, as in [Scan]
-	Skip     int      // the next of the page before, 0 for the first one
+	Skip     int      // next of the previous call; 0 for the first page
 	Limit    int
 }
 
-// nearest finds the items of a search by Vectors.
+// nearest runs a search on x.Vectors.
 func (x *Index) nearest(ctx context.Context, s *search, wanted []float32) (Page, error) {
 	best := ranking{search: s}
 	seen := map[Position]bool{}
@@ -59,7 +60,7 @@ func (x *Index) nearest(ctx context.Context, s *search, wanted []float32) (Page,
 		for _, f := range list {
 			at := Position{Encode(f.Namespace), f.Key}
 			if seen[at] {
-				continue // by a vector that is less similar
+				continue // found before, by a more similar vector
 			}
 			seen[at] = true
 			judged, ok, err := s.judge(f.Item)
@@ -83,9 +84,9 @@ func (x *Index) nearest(ctx context.Context, s *search, wanted []float32) (Page,
 	return page, nil
 }
 
-// full reports whether no item with a score of at most next can be a part of the page, or follow it
-// directly.
-func (r *ranking) full(next float64) bool {
+// full reports whether the page and the item after it are final, if all items to come score at most
+// score.
+func (r *ranking) full(score float64) bool {
 	r.sort()
-	return len(r.list) > r.limit && r.list[r.limit].Score > next
+	return len(r.list) > r.limit && r.list[r.limit].Score > score
 }

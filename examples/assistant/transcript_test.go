@@ -154,7 +154,7 @@ func TestChat_RejectsEditsAndClarifies(t *testing.T) {
 		{"export it", "[4]\n"},
 		{"no, not yet", "Not done, as decided: write “Yearly wind, 2012” (export) was rejected: not yet\n\n"},
 		{"export it", "[4]\n"},
-		{`/edit {"name":"wind.csv"}`, "it does not fit, and the question stays open: "},
+		{`/edit {"name":"wind.csv"}`, "the question does not accept the JSON, and stays open: "},
 		{`/edit {"file":"../wind.csv"}`, `That decision cannot be applied: "../wind.csv" is no name for a file`},
 		{`/edit {"file":"wind.csv"}`, "1 rows are exported to out/wind.csv.\n\n"},
 		{"plot rain", "The chart “Monthly precipitation and rain_days, 2012” is in out/monthly-precipitation-and-rain_days-2012.svg.\n\n"},

@@ -1,15 +1,16 @@
-// Package journal keeps one chain of a thread in its store while a run owns the thread: the commits
-// of the chain and the pending writes, which are entries beside the newest commit.
+// Package journal stores the commits of one namespace of a thread, a chain, while a run owns the
+// thread. It also stores pending writes: entries that are added to the newest commit.
 //
-// A [Journal] commits what its [Source], the run, has come to, as its [Durability] asks. Tasks may
-// put pending writes while a step runs; everything that comes before them is stored first. A
-// journal of a subgraph depends on that of its parent: what the parent has come to is stored before
-// the subgraph's first commit.
+// A [Journal] commits the state of its [Source], the run, when its [Durability] requires it. Tasks
+// may put pending writes while a step runs; all earlier commits and writes are stored before them.
+// A journal of a subgraph depends on that of its parent: before the subgraph commits, all commits
+// of the parent are stored.
 //
 // A store may lose the newest commits that it had acknowledged: a server that was killed before its
-// log was on the disk, a failover to a replica that lagged, an eviction. The run still holds all of
-// the state, so it does not fail: the journal stores the state whole, on top of what is left and
-// with all that was pending, and goes on. What is left must be the run's own past, or nothing.
+// log was on the disk, a failover to a replica that lagged, an eviction. The run still has the
+// whole state, so it does not fail: the journal stores the complete state and all pending writes
+// after the last commit that is left, and goes on. That commit must be one of the run, or the one
+// it started from; or no commit is left at all.
 //
-// A journal knows nothing of graphs and nodes. It runs no code of a user but the store's.
+// A journal knows nothing of graphs and nodes. Of a user's code it only calls the store.
 package journal

@@ -1,6 +1,6 @@
 package markup
 
-// element returns the function that makes an element.
+// element returns the constructor of the elements with a name.
 func element(name string) func(...Part) *Element {
 	return func(parts ...Part) *Element { return newElement(name, parts) }
 }
@@ -15,7 +15,7 @@ var (
 	Link  = element("link")
 )
 
-// Elements of its structure.
+// Elements of the structure of a page.
 var (
 	Header     = element("header")
 	Footer     = element("footer")
@@ -89,15 +89,16 @@ var (
 	Progress = element("progress")
 )
 
-// Module is a script that is a module, at an address. There are no inline scripts.
+// Module returns a script element that loads the JavaScript module at address. There are no inline
+// scripts.
 func Module(address string) *Element {
 	return newElement("script", []Part{Type("module"), Src(address)})
 }
 
-// Style is a style sheet inside a page. The program must have written it itself.
+// Style returns a style element. css must not have text of others, since it is not escaped.
 func Style(css CSS) *Element { return newElement("style", []Part{css}) }
 
-// Custom is a custom element. Its name has a hyphen.
+// Custom returns a custom element. It panics if the name is invalid or has no hyphen.
 func Custom(name string, parts ...Part) *Element {
 	for _, c := range []byte(checked(name)) {
 		if c == '-' {
@@ -107,11 +108,12 @@ func Custom(name string, parts ...Part) *Element {
 	panic("markup: a custom element must have a hyphen in its name (got " + name + ")")
 }
 
-// childless are the elements that have no content and no end tag.
-var childless = map[string]bool{"br": true, "hr": true, "img": true, "input": true, "link": true, "meta": true}
+// withoutEnd are the elements that have no content and no end tag.
+var withoutEnd = map[string]bool{"br": true, "hr": true, "img": true, "input": true, "link": true, "meta": true}
 
-// line are the elements after which a line ends. Around them white space has no effect.
-var line = map[string]bool{
+// lineEnds are the elements that are written with a newline after them. White space around them has
+// no effect.
+var lineEnds = map[string]bool{
 	"html": true, "head": true, "body": true, "meta": true, "title": true, "link": true, "script": true, "style": true,
 	"header": true, "footer": true, "nav": true, "main": true, "section": true, "article": true,
 	"h1": true, "h2": true, "h3": true, "h4": true, "div": true, "dialog": true, "details": true, "summary": true,

@@ -54,7 +54,7 @@ func (e *Element) write(b *strings.Builder) {
 		}
 	}
 	b.WriteByte('>')
-	if childless[e.name] {
+	if withoutEnd[e.name] {
 		if len(e.content) > 0 {
 			panic("markup: " + e.name + " cannot have content")
 		}
@@ -67,7 +67,7 @@ func (e *Element) write(b *strings.Builder) {
 		}
 		b.WriteString("</" + e.name + ">")
 	}
-	if line[e.name] {
+	if lineEnds[e.name] {
 		b.WriteByte('\n')
 	}
 }

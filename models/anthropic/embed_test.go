@@ -10,8 +10,13 @@ import (
 )
 
 func TestProvider_HasNoEmbeddings(t *testing.T) {
-	_, err := anthropic.Provider().Embedder(model.Config{Model: "claude", Key: key})
-	if !errors.Is(err, model.ErrNoEmbeddings) || !strings.Contains(err.Error(), `"claude" at https://api.anthropic.com`) {
-		t.Errorf("got %v, want ErrNoEmbeddings that names the model and the provider", err)
+	for url, want := range map[string]string{
+		"":                        `"claude" at https://api.anthropic.com`,
+		"https://proxy.example/v": `"claude" at https://proxy.example/v`,
+	} {
+		_, err := anthropic.Provider().Embedder(model.Config{Model: "claude", URL: url, Key: key})
+		if !errors.Is(err, model.ErrNoEmbeddings) || !strings.Contains(err.Error(), want) {
+			t.Errorf("with the address %q: got %v, want ErrNoEmbeddings that contains %s", url, err, want)
+		}
 	}
 }

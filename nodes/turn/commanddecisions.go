@@ -14,17 +14,17 @@ import (
 // addAnswers adds answers to the questions that a command refers to. A command for all questions
 // skips those that need another kind of answer, and notes why.
 func (d *commandPlan) addAnswers(c call, open []graph.Interrupt) error {
-	meant, err := d.questions(c, open)
+	targets, err := d.questions(c, open)
 	if err != nil {
 		return err
 	}
-	left := map[string]string{}
-	for _, q := range meant {
+	skipped := map[string]string{}
+	for _, q := range targets {
 		v, err := c.value(q)
 		var wrong *CommandError
 		switch {
-		case errors.As(err, &wrong) && c.all() && len(meant) > 1:
-			left[q.ID] = wrong.Why
+		case errors.As(err, &wrong) && c.all() && len(targets) > 1:
+			skipped[q.ID] = wrong.Why
 		case err != nil:
 			return err
 		case d.answered[q.ID]:
@@ -33,14 +33,14 @@ func (d *commandPlan) addAnswers(c call, open []graph.Interrupt) error {
 			d.addAnswer(c, q, v)
 		}
 	}
-	if len(left) == len(meant) {
-		return c.wrong("it answers none of the open questions: %s", left[meant[0].ID])
+	if len(skipped) == len(targets) {
+		return c.wrong("no open question accepts it: %s", skipped[targets[0].ID])
 	}
-	d.skipped = left
+	d.skipped = skipped
 	return nil
 }
 
-// addAnswer adds an answer to a question.
+// addAnswer answers a question, or declines to answer if the command is /cancel.
 func (d *commandPlan) addAnswer(c call, q graph.Interrupt, v any) {
 	if d.answers == nil {
 		d.answers, d.answered = new(graph.Answers), map[string]bool{}
@@ -68,8 +68,8 @@ func (c *call) wrong(format string, args ...any) error {
 	return &CommandError{Name: c.word, Why: fmt.Sprintf(format, args...)}
 }
 
-// questions returns the questions that a command refers to, by the numbers that people see. "all"
-// refers to those without an answer.
+// questions returns the questions that a command refers to, by their displayed number or their id.
+// "all" refers to those without an answer.
 func (d *commandPlan) questions(c call, open []graph.Interrupt) ([]graph.Interrupt, error) {
 	n, err := strconv.Atoi(c.option)
 	switch at := slices.IndexFunc(open, func(q graph.Interrupt) bool { return q.ID == c.option }); {
@@ -93,7 +93,7 @@ func (d *commandPlan) questions(c call, open []graph.Interrupt) ([]graph.Interru
 	return open[n-1 : n], nil
 }
 
-// value returns the answer that a command makes to a question.
+// value returns the answer that the command gives to q.
 func (c *call) value(q graph.Interrupt) (any, error) {
 	switch {
 	case c.Do == DoCancel:
@@ -107,12 +107,12 @@ func (c *call) value(q graph.Interrupt) (any, error) {
 	case !takesYesNo(q):
 		return nil, c.wrong("%q needs an answer other than yes or no", q.Prompt)
 	case c.text != "":
-		return nil, c.wrong("%q must be answered with yes or no alone, without %q", q.Prompt, c.text)
+		return nil, c.wrong("%q takes yes or no, without a text (got %q)", q.Prompt, c.text)
 	}
 	return c.Do == DoApprove, nil
 }
 
-// edit returns a decision with the JSON after the command, once it fits the question.
+// edit returns a decision with the JSON after the command, or an error if q does not accept it.
 func (c *call) edit(q graph.Interrupt) (any, error) {
 	if !takesEdit(q) {
 		return nil, c.wrong("%q has nothing to edit", q.Prompt)
@@ -128,7 +128,7 @@ func (c *call) edit(q graph.Interrupt) (any, error) {
 		err = q.Accepts(data)
 	}
 	if err != nil {
-		return nil, c.wrong("it does not fit, and the question stays open: %s", refusalReason(err))
+		return nil, c.wrong("the question does not accept the JSON, and stays open: %s", refusalReason(err))
 	}
 	return d, nil
 }

@@ -227,7 +227,7 @@ func TestCommands_SeveralDecisionsInOneMessage(t *testing.T) {
 	g := several(t, false)
 	send(t, g, "go")
 	refuses(t, g, "/reject:1 too risky /approve:3", "the reason contains /approve:3")
-	refuses(t, g, "/reject:3 too risky", `without "too risky"`)
+	refuses(t, g, "/reject:3 too risky", `without a text (got "too risky")`)
 	refuses(t, g, "/approve:1 /reject:1", "is answered twice")
 	same(t, "a reason on yes or no", send(t, g, "3 no, too risky").Kind, turn.NoRun)
 	r := send(t, g, "/reject:3 /approve:1")

@@ -12,7 +12,7 @@ import (
 	h "github.com/weftrun/weft/internal/markup"
 )
 
-// assistant is a graph with settings, or a version of it.
+// assistant is a named configuration of a graph, or a version of that configuration.
 type assistant struct {
 	ID          string          `json:"assistant_id"`
 	Graph       string          `json:"graph_id"`
@@ -25,7 +25,7 @@ type assistant struct {
 	Updated     time.Time       `json:"updated_at"`
 }
 
-// settings are what may differ between versions, by name.
+// settings returns the names and values of what may differ between versions.
 func (a assistant) settings() [][2]string {
 	return [][2]string{
 		{"name", a.Name}, {"graph", a.Graph}, {"description", a.Description}, {"context", pretty(a.Context)}, {"config", pretty(a.Config)},
@@ -33,7 +33,7 @@ func (a assistant) settings() [][2]string {
 	}
 }
 
-// settingText is a setting as text, or as JSON on several lines.
+// settingText renders a value of a setting: JSON on several lines, or text.
 func settingText(text string) h.Part {
 	if !strings.HasPrefix(text, "{") {
 		return h.Text(text)
@@ -43,7 +43,7 @@ func settingText(text string) h.Part {
 
 func (r *request) assistantPath(id string) string { return r.base + escapedPath("assistants", id) }
 
-// listAssistants is a page of the list of assistants.
+// listAssistants renders a page of the list of assistants.
 func listAssistants(r *request) (view, error) {
 	offset, err := r.number("offset", 1<<31)
 	if err != nil {
@@ -62,7 +62,7 @@ func listAssistants(r *request) (view, error) {
 		return view{}, err
 	}
 	list, another := cutPage(found)
-	var body h.Part = h.P(h.Text("There is no assistant here."))
+	var body h.Part = h.P(h.Text("No assistants."))
 	if len(list) > 0 {
 		body = scroll("Table of assistants", h.Table(heads("Name", "Graph", "Version", "Updated", "Id"), h.Tbody(h.Each(list, func(a assistant) h.Part {
 			return h.Tr(h.Th(h.Scope("row"), link(r.assistantPath(a.ID), a.Name)), h.Td(link(r.graphPath(a.Graph), a.Graph)),
@@ -71,7 +71,7 @@ func listAssistants(r *request) (view, error) {
 	}
 	options := h.Each(graphs, func(g Graph) h.Part { return h.Option(h.Value(g.ID), h.Text(g.ID)) })
 	return view{"/assistants", "Assistants", h.Parts{
-		muted("An assistant is a graph with a name and settings. Each change makes a version."),
+		muted("An assistant is a graph with a name and settings. Each change creates a version."),
 		body, r.around("/assistants", offset, len(list), another), r.mention(http.MethodPost, "/assistants/search", query),
 		r.writeForm("New assistant", r.base+"/assistants", h.Div(h.Class("fields"), textField("Name", "name", "", true),
 			h.Label(h.Text("Graph "), h.Select(h.Name("graph"), options)), textField("Description", "description", "", false),
@@ -79,7 +79,7 @@ func listAssistants(r *request) (view, error) {
 	}}, nil
 }
 
-// showAssistant is the page of an assistant, with its versions.
+// showAssistant renders the page of an assistant, with its versions.
 func showAssistant(r *request) (view, error) {
 	at := "/assistants/" + url.PathEscape(r.PathValue("id"))
 	var a assistant
@@ -105,23 +105,24 @@ func showAssistant(r *request) (view, error) {
 	}
 	path := r.assistantPath(a.ID)
 	return view{"/assistants", "Assistant " + a.Name, h.Parts{
-		h.P(h.Text(fmt.Sprintf("Version %d of an assistant of the graph ", a.Version)), link(r.graphPath(a.Graph), a.Graph), h.Text(" · updated "), moment(a.Updated)),
+		h.P(h.Text(fmt.Sprintf("Version %d, for the graph ", a.Version)), link(r.graphPath(a.Graph), a.Graph), h.Text(" · updated "), moment(a.Updated)),
 		h.If(r.write, h.P(h.A(h.Class("button", "main"), h.Href(r.graphPath(a.Graph)+"/run?assistant="+url.QueryEscape(a.ID)), h.Text("Run")))),
 		section("settings", "Settings", factsTable(facts), r.mention(http.MethodGet, at, nil)),
-		section("versions", "Versions", scroll("Table of versions", h.Table(heads("Version", "Name", "Changed", "Changes", "Use"), h.Tbody(h.Each(versions, func(v assistant) h.Part {
+		section("versions", "Versions", scroll("Table of versions", h.Table(heads("Version", "Name", "Updated", "Changes", "Use"), h.Tbody(h.Each(versions, func(v assistant) h.Part {
 			return h.Tr(h.If(v.Version == a.Version, h.Aria("current", "true")), h.Td(h.Class("number"), h.Text(fmt.Sprint(v.Version))), h.Td(h.Text(v.Name)), h.Td(moment(v.Updated)),
-				h.Td(h.If(v.Version > 1, link(fmt.Sprintf("%s?from=%d&to=%d", path, v.Version-1, v.Version), "what it changed"))),
+				h.Td(h.If(v.Version > 1, link(fmt.Sprintf("%s?from=%d&to=%d", path, v.Version-1, v.Version), "Show changes"))),
 				h.Td(h.If(r.write && v.Version != a.Version, h.Form(h.Method("post"), h.Action(path+"/latest"), hidden("version", fmt.Sprint(v.Version)), h.Button(h.Text(fmt.Sprintf("Use version %d", v.Version)))))))
 		})))), r.around(escapedPath("assistants", a.ID), offset, len(versions), another)),
 		compared,
-		r.writeForm("Change it", path, h.Div(h.Class("fields"), textField("Name", "name", a.Name, true), textField("Description", "description", a.Description, false),
+		r.writeForm("Edit the assistant", path, h.Div(h.Class("fields"), textField("Name", "name", a.Name, true), textField("Description", "description", a.Description, false),
 			jsonField("Context", "context", pretty(a.Context)), jsonField("Configuration", "config", pretty(a.Config))), send("main", "Save as a new version")),
-		r.writeForm("Delete", path+"/delete", h.P(h.Text("Removes the assistant with its versions. Its threads stay.")),
-			h.Label(h.Text("Its name, to confirm "), h.Input(h.Name("name"), h.Autocomplete("off"), h.Required(true))), send("danger", "Delete")),
+		r.writeForm("Delete", path+"/delete", h.P(h.Text("Removes the assistant with its versions. Its threads are not deleted.")),
+			h.Label(h.Text("Type its name to confirm "), h.Input(h.Name("name"), h.Autocomplete("off"), h.Required(true))), send("danger", "Delete")),
 	}}, nil
 }
 
-// compared shows how two versions differ: those of ?from= and ?to=.
+// compared renders how the versions ?from= and ?to= differ. The second one is by default the
+// current version. Without the first one there is nothing to render.
 func (r *request) compared(at string, a assistant, versions []assistant) (h.Part, error) {
 	from, err := r.number("from", 1<<31)
 	if err != nil || from == 0 {
@@ -156,7 +157,7 @@ func (r *request) compared(at string, a assistant, versions []assistant) (h.Part
 	return section("compared", fmt.Sprintf("From version %d to %d", from, to), table), nil
 }
 
-// version returns a version, which may be on another page of the list.
+// version returns version n, from page or else from the whole list.
 func (r *request) version(at string, n uint64, page []assistant) (assistant, error) {
 	is := func(v assistant) bool { return uint64(v.Version) == n }
 	for offset := 0; ; offset += recordsPage {
@@ -173,8 +174,8 @@ func (r *request) version(at string, n uint64, page []assistant) (assistant, err
 	}
 }
 
-// assistantOf reads the settings of a form.
-func (r *request) assistantOf() (map[string]any, error) {
+// formSettings returns the settings in the submitted form.
+func (r *request) formSettings() (map[string]any, error) {
 	body := map[string]any{"name": r.PostForm.Get("name"), "description": r.PostForm.Get("description")}
 	for _, name := range []string{"context", "config"} {
 		value, err := r.object(name)
@@ -189,7 +190,7 @@ func (r *request) assistantOf() (map[string]any, error) {
 }
 
 func createAssistant(r *request) (view, string, error) {
-	body, err := r.assistantOf()
+	body, err := r.formSettings()
 	if err != nil {
 		return view{}, "", err
 	}
@@ -200,7 +201,7 @@ func createAssistant(r *request) (view, string, error) {
 }
 
 func changeAssistant(r *request) (view, string, error) {
-	body, err := r.assistantOf()
+	body, err := r.formSettings()
 	if err != nil {
 		return view{}, "", err
 	}
@@ -212,7 +213,7 @@ func useVersion(r *request) (view, string, error) {
 	id := r.PathValue("id")
 	var n int
 	if _, err := fmt.Sscanf(r.PostForm.Get("version"), "%d", &n); err != nil {
-		return view{}, "", &requestError{http.StatusBadRequest, "version must be a number"}
+		return view{}, "", &requestError{http.StatusBadRequest, fmt.Sprintf("version must be a number (got %.100q)", r.PostForm.Get("version"))}
 	}
 	return view{}, r.assistantPath(id), r.source.Do(r.Context(), http.MethodPost, "/assistants/"+url.PathEscape(id)+"/latest", map[string]any{"version": n}, nil)
 }

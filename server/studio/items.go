@@ -97,7 +97,7 @@ func showItem(r *request) (view, error) {
 	return view{"/store", "Item " + key, h.Parts{
 		h.P(h.Text("In "), link(r.base+"/store?ns="+url.QueryEscape(ns), ns), h.Text(" · created "), moment(found.Created), h.Text(" · updated "), moment(found.Updated)),
 		h.Pre(h.Tabindex("0"), h.Text(pretty(found.Value))), r.mention(http.MethodGet, "/store/items?"+query, nil),
-		r.writeForm("Change it", r.base+"/store/item", hidden("ns", ns), hidden("key", key), jsonField("Value", "value", pretty(found.Value)), send("main", "Put the value")),
+		r.writeForm("Edit the item", r.base+"/store/item", hidden("ns", ns), hidden("key", key), jsonField("Value", "value", pretty(found.Value)), send("main", "Put the value")),
 		r.writeForm("Delete", r.base+"/store/item/delete", hidden("ns", ns), hidden("key", key),
 			h.Label(h.Text("Its key, to confirm "), h.Input(h.Name("name"), h.Autocomplete("off"), h.Required(true))), send("danger", "Delete")),
 	}}, nil

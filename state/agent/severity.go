@@ -6,17 +6,17 @@ import (
 )
 
 // SeverityOf returns the severity of an error. An error of [Failed] has the severity given there.
-// ErrNotFound, ErrConstraint and ErrPlan are [Replanning]. An exceeded deadline, or an error whose
-// method Temporary returns true, is [Retriable]. All others are [Critical].
+// ErrNotFound, ErrConstraint and ErrPlan have [Replanning]. An exceeded deadline, or an error whose
+// method Temporary returns true, has [Retriable]. All others have [Critical].
 func SeverityOf(err error) Severity {
 	var own *classified
-	var passing interface{ Temporary() bool }
+	var temporary interface{ Temporary() bool }
 	switch {
 	case errors.As(err, &own):
 		return own.severity
 	case errors.Is(err, ErrNotFound), errors.Is(err, ErrConstraint), errors.Is(err, ErrPlan):
 		return Replanning
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &passing) && passing.Temporary():
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &temporary) && temporary.Temporary():
 		return Retriable
 	}
 	return Critical

@@ -11,7 +11,7 @@ import (
 	"github.com/weftrun/weft/internal/testreport"
 )
 
-// probe asks a store and complains in one form: the rule, got, want.
+// probe calls a store, and reports failures in one form: the rule, got, want.
 type probe struct {
 	testreport.Probe
 	store document.Store
@@ -30,11 +30,11 @@ func (p *probe) set(at document.Place, id, value string, order ...string) docume
 func (p *probe) get(at document.Place, id string) document.Doc {
 	p.Helper()
 	d, err := p.store.Get(p.Context(), at, id)
-	p.Done(fmt.Sprintf("what was set at %.80q in %.200v can be got", id, at), err)
+	p.Done(fmt.Sprintf("Get returns the document that was set at %.80q in %.200v", id, at), err)
 	return d
 }
 
-// gone demands that nothing is at an id.
+// gone checks that Get returns ErrNotFound for an id.
 func (p *probe) gone(rule string, at document.Place, id string) {
 	p.Helper()
 	_, err := p.store.Get(p.Context(), at, id)
@@ -51,7 +51,7 @@ func (p *probe) batch(at document.Place, changes ...document.Change) []document.
 	docs, err := p.store.Batch(p.Context(), at, changes)
 	p.Done("a batch can be written", err)
 	if len(docs) != len(changes) {
-		p.Fatalf("rule: a batch answers for each change\n got: %d documents for %d changes", len(docs), len(changes))
+		p.Fatalf("rule: Batch returns a document for each change\n got: %d documents for %d changes", len(docs), len(changes))
 	}
 	return docs
 }
@@ -59,11 +59,11 @@ func (p *probe) batch(at document.Place, changes ...document.Change) []document.
 func (p *probe) query(q document.Query) []document.Doc {
 	p.Helper()
 	docs, err := p.store.Query(p.Context(), q)
-	p.Done(fmt.Sprintf("%.300v can be asked", q), err)
+	p.Done(fmt.Sprintf("Query accepts %.300v", q), err)
 	return docs
 }
 
-// ids returns the ids that q selects, in their order.
+// ids returns the ids that q selects, in the order of q, with spaces between them.
 func (p *probe) ids(q document.Query) string {
 	p.Helper()
 	return idsOf(p.query(q))
@@ -77,15 +77,15 @@ func idsOf(docs []document.Doc) string {
 	return strings.Join(ids, " ")
 }
 
-// show writes a document so that equal ones look the same.
+// show formats a document. Equal documents have equal texts.
 func show(d document.Doc) string {
 	return fmt.Sprintf("%v %q %s order %q seq %d v%d", d.Place, d.ID, d.Value, d.Order, d.Seq, d.Version)
 }
 
-// conflict complains when err does not say which version a document has.
+// conflict checks that err is a ConflictError with this document and these versions.
 func (p *probe) conflict(err error, at document.Place, id string, want, version uint64) {
 	p.Helper()
-	p.Fails("what is no longer so is a conflict", err, document.ErrConflict)
+	p.Fails("a version that is no longer current is a conflict", err, document.ErrConflict)
 	var c *document.ConflictError
 	if !errors.As(err, &c) {
 		p.Errorf("rule: a conflict is a *ConflictError\n got: %T", err)
@@ -102,7 +102,7 @@ var hostile = []string{
 	strings.Repeat("x", document.MaxName), strings.Repeat("é", document.MaxName/2),
 }
 
-// noise returns n letters that cannot be compressed.
+// noise returns n random characters, which hardly compress.
 func noise(seed uint64, n int) string {
 	rnd, b := rand.New(rand.NewPCG(seed, seed)), make([]byte, n)
 	for i := range b {

@@ -69,7 +69,7 @@ func (a *app) chat(ctx context.Context, name string, f chatFlags) error {
 	if err := checkpoint.CheckThread(f.Thread); err != nil {
 		return err
 	}
-	f.Agent, f.Forgets = name, a.forgets()
+	f.Agent, f.Forgets = name, a.inMemory()
 	if chat.Interactive(a.Output, a.config.Stdin, f.Messages) {
 		a.cancelTimeout = 0 // the next message needs the thread of a turn that was stopped
 	}

@@ -222,7 +222,7 @@ person, 5 another process works on the thread, 130 stopped by a signal.`, a.Name
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	f := root.PersistentFlags()
-	f.StringVar(&a.Store, "store", "", "where threads are stored: "+a.storesInWords()+" (default $WEFT_STORE, or a file of the user)")
+	f.StringVar(&a.Store, "store", "", "where threads are stored: "+a.storeHelp()+" (default $WEFT_STORE, or a file of the user)")
 	f.StringVar(&a.grants.blobs, "blobs", "", "where large values are: store, beside the threads, or folder:DIR (default nowhere)")
 	f.BoolVar(&a.grants.hashes, "hashes", false, "let the checkpoints of new threads carry the hash of the one before; see verify")
 	f.BoolVar(&a.JSON, "json", a.JSON, "print JSON, errors too")

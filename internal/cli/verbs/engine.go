@@ -96,7 +96,7 @@ func (a *app) openEngine(ctx context.Context, store checkpoint.Store, c EngineCo
 	if err != nil {
 		return nil, err
 	}
-	if a.forgets() {
+	if a.inMemory() {
 		return nil, reports.Usage("name a store of redis: or postgres: with --store", "the workers of an engine share no store in memory")
 	}
 	if c.Bus, err = topic.Of(ctx, store); err != nil {

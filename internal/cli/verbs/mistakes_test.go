@@ -53,6 +53,7 @@ func TestUsage_Mistakes(t *testing.T) {
 		{2, "run w.yaml --store nowhere", "did you mean sqlite:nowhere?"},
 		{2, "run w.yaml --store ftp:x", "unknown scheme"},
 		{2, "run w.yaml --store sqlite:", "names no file"},
+		{2, "run w.yaml --store sqlite:w.db?sync=never", "write sqlite:PATH?sync=normal"},
 		{2, "run w.yaml --thread t --input topic=rust", "waits for an answer, so it takes no new input"},
 		{2, "run other.yaml --thread t", `belongs to the workflow "one"`},
 		{2, "run w.yaml --thread n --input colour=red", `there is no input "colour"`},

@@ -45,13 +45,13 @@ func (s *session) markSeen(ctx context.Context, ids []string) error {
 func (s *session) showWait(open []graph.Interrupt) error {
 	if s.JSON {
 		end := ended{Thread: s.thread, Workflow: s.graph.Name(), Status: graph.Interrupted, Interrupts: open}
-		if !s.forgets() {
+		if !s.inMemory() {
 			end.Next = s.commands(open)
 		}
 		return s.PrintJSON(end)
 	}
 	var b strings.Builder
-	if s.forgets() {
+	if s.inMemory() {
 		defer s.Note("the thread is gone with this process, so nothing can answer; keep threads with --store sqlite:PATH")
 	}
 	for i, command := range s.commands(open) {
@@ -101,7 +101,7 @@ func argsToEdit(a *graph.Action) string {
 // process.
 func (s *session) commands(open []graph.Interrupt) []string {
 	all := make([]string, len(open))
-	if s.forgets() { // no other process can open the thread
+	if s.inMemory() { // no other process can open the thread
 		return all
 	}
 	for i, in := range open {

@@ -118,7 +118,7 @@ With --engine it runs the steps of runs that the engine has, for the commands wi
 the runs of a server's API to servers, so --slots and --lease have no meaning.`,
 		Args: a.arguments("FILE", 0, math.MaxInt),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if a.forgets() && a.grants.engine == "" {
+			if a.inMemory() && a.grants.engine == "" {
 				return reports.Usage("name a store of sqlite:, redis: or postgres: with --store", "a worker shares no store in memory with a server")
 			}
 			if a.grants.engine != "" {

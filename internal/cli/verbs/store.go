@@ -36,8 +36,8 @@ func (a *app) open(ctx context.Context) (checkpoint.Store, error) {
 		store, err = a.withBlobs(ctx, store)
 		return a.withHashes(store), err
 	}
-	if _, bad := url.Parse(address); bad != nil && strings.Contains(address, "://") { // its error could contain the password
-		return nil, reports.Usage("write signs of a name or password that mean something in a URL as %XX", "the store %q is not a URL", reports.WithoutPassword(address))
+	if _, bad := url.Parse(address); bad != nil && strings.Contains(address, "://") { // the error of the opener could contain the password
+		return nil, reports.Usage("percent-encode special characters of the name and password, such as %40 for @", "the store %q is not a URL", reports.WithoutPassword(address))
 	}
 	return nil, err
 }
@@ -51,8 +51,8 @@ func (a *app) openToRead(ctx context.Context) (checkpoint.Store, error) {
 	return a.open(ctx)
 }
 
-// missingFile returns the path of the store, and reports whether the store is a file that does not
-// exist yet.
+// missingFile returns the path of the SQLite store, and reports whether that file does not exist
+// yet. The path is empty for other stores.
 func (a *app) missingFile() (path string, missing bool) {
 	address, err := a.address()
 	if err != nil || schemeOf(address) != "sqlite" {
@@ -78,7 +78,7 @@ func (a *app) address() (string, error) {
 	case !strings.Contains(address, ":"):
 		return "", reports.Usage("did you mean sqlite:"+address+"?", "the store %q has no scheme", address)
 	case address == "sqlite:":
-		return "", reports.Usage("name it: sqlite:PATH", "the store %q names no file", address)
+		return "", reports.Usage("write sqlite:PATH", "the store %q names no file", address)
 	}
 	return address, nil
 }
@@ -99,22 +99,22 @@ func (a *app) storeIs(scheme string) bool {
 	return err == nil && schemeOf(address) == scheme
 }
 
-// forgets reports whether the store ends with the process.
-func (a *app) forgets() bool { return a.storeIs("memory") }
+// inMemory reports whether the store is lost when the process ends.
+func (a *app) inMemory() bool { return a.storeIs("memory") }
 
 func (a *app) openers() map[string]Opener {
 	all := map[string]Opener{
 		"sqlite": func(ctx context.Context, address string) (checkpoint.Store, error) {
 			path, cfg, err := sqlite.ParsePath(afterScheme(address))
 			if err != nil {
-				return nil, reports.Usage("write sqlite:"+path+"?sync=normal", "%v", err)
+				return nil, reports.Usage("write sqlite:PATH?sync=normal", "%v", err)
 			}
 			cfg.BusyTimeout = a.busyTimeout
 			return opened(sqlite.OpenConfig(ctx, path, cfg))
 		},
 		"memory": func(_ context.Context, address string) (checkpoint.Store, error) {
 			if rest := afterScheme(address); rest != "" {
-				return nil, reports.Usage("write --store memory:", "a store in memory has no name %q", rest)
+				return nil, reports.Usage("write --store memory:", "the memory store takes no name (got %q)", rest)
 			}
 			return new(checkpoint.Memory), nil
 		},
@@ -125,7 +125,7 @@ func (a *app) openers() map[string]Opener {
 	return all
 }
 
-// opened returns a nil interface for a nil *Store.
+// opened returns a nil interface if there is an error, not one with a nil *sqlite.Store.
 func opened(s *sqlite.Store, err error) (checkpoint.Store, error) {
 	if err != nil {
 		return nil, err
@@ -143,8 +143,8 @@ func (a *app) addresses() []string {
 	return names
 }
 
-// storesInWords is a short form of addresses.
-func (a *app) storesInWords() string {
+// storeHelp describes the addresses in the help of --store.
+func (a *app) storeHelp() string {
 	if len(a.config.Stores) == 0 {
 		return "sqlite:PATH or memory:"
 	}
@@ -153,22 +153,22 @@ func (a *app) storesInWords() string {
 
 // unavailable describes what to do about a store that cannot be used.
 func (a *app) unavailable() string {
-	if a.storeIs("sqlite") || a.forgets() {
+	if a.storeIs("sqlite") || a.inMemory() {
 		return "check the path and its permissions, or name another store with --store sqlite:PATH"
 	}
-	return fmt.Sprintf("check the address, the password and the server behind --store or $%s; %s looks at it closer", reports.StoreVariable, a.Command("doctor"))
+	return fmt.Sprintf("check the address, the password and the server behind --store or $%s; run %s for details", reports.StoreVariable, a.Command("doctor"))
 }
 
 // locked describes what to do about a store that other processes keep locked.
 func (a *app) locked() string {
 	if a.storeIs("sqlite") {
-		return "end the program that holds the file, or try again; nothing was written"
+		return "stop the program that has locked the file, or try again; nothing was written"
 	}
 	return "try again; nothing was written"
 }
 
-// defaultFile returns the file of the user's threads, in the system's directory for the state of
-// programs.
+// defaultFile returns the store of a user who names none: weft.db in the directory that the system
+// has for the state of programs.
 func defaultFile(system string, getenv func(string) string, home func() (string, error)) (string, error) {
 	const name = "weft.db"
 	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {

@@ -30,21 +30,21 @@ func (a *app) testVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test FILE|DIR...",
 		Short: "Run the tests in workflow files",
-		Long: `Test runs the tests in workflow files, or in all files of a folder. Each test has its own
-store in memory: it makes no request, writes no file and does not wait. Test reports
+		Long: `Test runs the tests in workflow files, or in all files of a folder. A test has its own
+store in memory, makes no request, writes no file and does not wait. Test reports
 which nodes and edges the tests reached; --cover lists those that no test reached. The exit code is 1
 if a test fails.
 
 With --record, the tests call the real models, tools, servers and programs. The calls are stored
 beside the file, in testdata/recordings, without the values of secrets. Later runs replay them
-without a network or a key, and a test fails at the first call that differs. A call that is recorded
-already is not made again; with --fresh all are. A node with a mock is neither called nor recorded.
+without a network or a key, and a test fails at the first call that differs. Recorded calls
+are not repeated, unless --fresh is given. A node with a mock is neither called nor recorded.
 
-With --recorded, test runs the last turn of each recorded thread of a workflow again, from its
-recorded input and with its recorded answers, and compares the output with the recorded one. The
-store is not changed, but the nodes do their work again: --yes permits that. With --config the
-turns run with other models. --judge names a workflow that gets the inputs got, want, state and
-thread, those that it declares, and has the output pass, and optionally score and reason.`,
+With --recorded, test repeats the last turn of each stored thread of a workflow, with its input
+and its answers, and compares the outputs. The store is not changed, but the nodes do their work
+again, so --yes is required. Use --config for other models. --judge names a workflow with the input
+got and the output pass. Its inputs want, state and thread, and its outputs score and reason, are
+optional.`,
 		Args: a.arguments("FILE", 1, math.MaxInt),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if err := f.recorded.check(files, f.run != "" || f.cover || f.record); err != nil {
@@ -52,11 +52,11 @@ thread, those that it declares, and has the output pass, and optionally score an
 			}
 			switch {
 			case f.fresh && !f.record:
-				return reports.Usage("add --record", "--fresh belongs to --record")
+				return reports.Usage("add --record", "--fresh requires --record")
 			case !f.recorded.on && cmd.Flags().Changed("limit"):
-				return reports.Usage("add --recorded", "--limit belongs to --recorded")
+				return reports.Usage("add --recorded", "--limit requires --recorded")
 			case !f.recorded.on && !f.record && cmd.Flags().Changed("timeout"):
-				return reports.Usage("add --record or --recorded", "--timeout belongs to --record and --recorded")
+				return reports.Usage("add --record or --recorded", "--timeout requires --record or --recorded")
 			}
 			if f.recorded.on {
 				return a.testRecorded(cmd.Context(), files[0], f.junit, f.recorded)
@@ -76,47 +76,47 @@ thread, those that it declares, and has the output pass, and optionally score an
 		},
 	}
 	cmd.Flags().StringVar(&f.run, "run", "", "only tests whose names match this regular expression")
-	cmd.Flags().BoolVar(&f.cover, "cover", false, "list the nodes and ways that no test went through")
+	cmd.Flags().BoolVar(&f.cover, "cover", false, "list the nodes and edges that no test reached")
 	cmd.Flags().StringVar(&f.junit, "junit", "", "also write the results to this file, as JUnit XML")
-	cmd.Flags().BoolVar(&f.record, "record", false, "make the calls of models, tools, servers and programs, and store them for later runs")
-	cmd.Flags().BoolVar(&f.fresh, "fresh", false, "with --record, make the recorded calls again too")
+	cmd.Flags().BoolVar(&f.record, "record", false, "call the real models, tools, servers and programs, and store the calls for later runs")
+	cmd.Flags().BoolVar(&f.fresh, "fresh", false, "with --record, repeat the recorded calls too")
 	f.recorded.flags(cmd)
 	return cmd
 }
 
 func (a *app) test(ctx context.Context, files []string, f testFlags) error {
-	var worst *reports.Failure
+	var failure *reports.Failure
 	var all []reports.TestedFile
 	for _, file := range files {
 		t, err := a.testFile(ctx, file, f)
 		if err != nil {
 			c := a.Explain(ctx, err, true)
 			a.Report(c)
-			worst = &reports.Failure{Code: c.Code}
+			failure = &reports.Failure{Code: c.Code}
 			if c.Code == terminal.ExitSignal {
-				return worst
+				return failure
 			}
 			continue
 		}
-		if all = append(all, t); !t.Report.Passed() && worst == nil {
-			worst = &reports.Failure{Code: reports.ExitFailed}
+		if all = append(all, t); !t.Report.Passed() && failure == nil {
+			failure = &reports.Failure{Code: reports.ExitFailed}
 		}
 		if err := a.printTests(t, f); err != nil {
 			return err
 		}
 	}
-	if f.match != nil && worst == nil && !slices.ContainsFunc(all, func(t reports.TestedFile) bool { return len(t.Report.Tests) > 0 }) {
-		return reports.Usage(a.Invocation+" test without --run lists the tests by name", "no test has a name that --run %q matches", f.run)
+	if f.match != nil && failure == nil && !slices.ContainsFunc(all, func(t reports.TestedFile) bool { return len(t.Report.Tests) > 0 }) {
+		return reports.Usage(a.Invocation+" test without --run runs all tests and prints their names", "--run %q matches the name of no test", f.run)
 	}
 	if f.junit != "" {
 		if err := reports.WriteJUnit(f.junit, all); err != nil {
 			return reports.CannotWrite(f.junit, err)
 		}
 	}
-	if worst == nil {
+	if failure == nil {
 		return nil
 	}
-	return worst
+	return failure
 }
 
 func (a *app) testFile(ctx context.Context, file string, f testFlags) (reports.TestedFile, error) {
@@ -153,20 +153,20 @@ func (a *app) printTests(t reports.TestedFile, f testFlags) error {
 	}
 	nodes, edges := missed(t.Report.Coverage)
 	fmt.Fprintf(&b, "%s, %d failed; %s and %s\n", counted(len(t.Report.Tests), "test"), failed,
-		covered(len(t.Report.Coverage.Nodes), len(nodes), "node"), covered(len(t.Report.Coverage.Edges), len(edges), "way"))
+		covered(len(t.Report.Coverage.Nodes), len(nodes), "node"), covered(len(t.Report.Coverage.Edges), len(edges), "edge"))
 	if f.cover {
 		for _, n := range nodes {
 			fmt.Fprintf(&b, "%s:%d: node %s never ran\n", t.File, n.Line, n.Node)
 		}
 		for _, e := range edges {
-			fmt.Fprintf(&b, "%s:%d: the way from %s to %s was never taken\n", t.File, e.Line, e.From, e.To)
+			fmt.Fprintf(&b, "%s:%d: the edge from %s to %s was never taken\n", t.File, e.Line, e.From, e.To)
 		}
 	}
 	_, err := fmt.Fprint(a.Stdout, b.String())
 	return err
 }
 
-// reportsError reports whether a failure of a test has the error of the run, or the reason for it.
+// reportsError reports whether a failure of a test shows the error of the run, or its cause.
 func reportsError(p workflow.Problem) bool { return p.Code == "WF901" || p.Code == "WF905" }
 
 // recordingNote describes what a test recorded; "" for one that did not.
@@ -177,15 +177,15 @@ func recordingNote(r *workflow.TestRecording) string {
 	case r.Replayed == 0:
 		return fmt.Sprintf(" (recorded %s)", counted(r.Made, "call"))
 	}
-	return fmt.Sprintf(" (recorded %s, %d as before)", counted(r.Made, "call"), r.Replayed)
+	return fmt.Sprintf(" (recorded %s, replayed %d)", counted(r.Made, "call"), r.Replayed)
 }
 
-// covered describes how many of all ran.
+// covered returns a text such as "2 of 3 nodes".
 func covered(all, missed int, noun string) string {
 	return fmt.Sprintf("%d of %s", all-missed, counted(all, noun))
 }
 
-// missed returns the parts of a file that no test reached.
+// missed returns the nodes and edges that no test reached.
 func missed(c workflow.Coverage) (nodes []workflow.NodeCoverage, edges []workflow.EdgeCoverage) {
 	for _, n := range c.Nodes {
 		if n.Runs == 0 {
@@ -200,7 +200,7 @@ func missed(c workflow.Coverage) (nodes []workflow.NodeCoverage, edges []workflo
 	return nodes, edges
 }
 
-// testOutcome is a test as JSON.
+// testOutcome is the result of a test, as JSON.
 type testOutcome struct {
 	Name     string            `json:"name"`
 	Line     int               `json:"line"`

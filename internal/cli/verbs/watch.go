@@ -97,7 +97,7 @@ func (s *session) stopped(ctx context.Context, err error) error {
 	switch {
 	case f.Next == "" && s.refused(ctx):
 		f.Next = "nothing of this turn was stored; change the input or the workflow, and give the same command again"
-	case s.forgets():
+	case s.inMemory():
 		f.Next = "the thread is gone with the process; keep threads with --store sqlite:PATH"
 	case f.Code == reports.ExitUsage:
 		f.Next = strings.TrimPrefix(f.Next+"; "+s.Command("resume", "--thread", s.thread)+" shows what is open", "; ")
@@ -135,7 +135,7 @@ func (s *session) refused(ctx context.Context) bool {
 
 // goOn describes how to resume a run that was stopped.
 func (s *session) goOn() string {
-	if s.forgets() {
+	if s.inMemory() {
 		return "the thread is gone with the process; keep threads with --store sqlite:PATH"
 	}
 	return "finished work is stored; go on with " + s.Command("resume", "--thread", s.thread)

@@ -1,5 +1,5 @@
-// Command weft is the command line of Weft that sends traces and metrics to an OpenTelemetry
-// collector:
+// Command weft is the command line of Weft, with the export of traces and metrics to an
+// OpenTelemetry collector:
 //
 //	weft run --otlp http://localhost:4318 flow.yaml
 //	weft serve --otlp env flow.yaml # takes the address from OTEL_EXPORTER_OTLP_ENDPOINT
@@ -18,7 +18,7 @@ import (
 func main() {
 	c := stock.Config()
 	c.Telemetry = otlp.Open
-	o, err := otel.New(otel.Config{}) // the global providers, which Open sets
+	o, err := otel.New(otel.Config{}) // uses the global OpenTelemetry providers, which otlp.Open sets
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "weft:", err)
 		os.Exit(1)
