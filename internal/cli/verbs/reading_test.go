@@ -136,7 +136,7 @@ func TestTest_RunThatMatchesNothing(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("w.yaml", "version: 1\nnodes: {a: {set: {}, next: END}}\ntests: [{name: one}, {name: two}]\n")
-	if e := p.must(2, "test", "w.yaml", "--run", "three"); !strings.Contains(e.stderr, `no test has a name that --run "three" matches`) {
+	if e := p.must(2, "test", "w.yaml", "--run", "three"); !strings.Contains(e.stderr, `--run "three" matches the name of no test`) {
 		t.Errorf("got %q", e.stderr)
 	}
 	p.must(0, "test", "w.yaml", "--run", "two")
