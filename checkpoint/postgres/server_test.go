@@ -25,6 +25,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
 	"github.com/weftrun/weft/checkpoint/postgres"
 	"github.com/weftrun/weft/internal/racescale"
+	"github.com/weftrun/weft/internal/servertest"
 	"github.com/weftrun/weft/internal/servicetest"
 )
 
@@ -99,11 +100,7 @@ func startProgram(bin string, settings ...string) (s *server, err error) {
 		err = os.Chown(s.dir, int(s.who.Uid), int(s.who.Gid))
 	}
 	if err == nil {
-		var out []byte
-		out, err = s.command("initdb", "-D", s.data(), "-U", "weft", "-A", "trust", "-E", "UTF8", "--locale=C", "-N", "--no-instructions").CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("initdb: %w: %s", err, out)
-		}
+		_, err = servertest.InitCluster(filepath.Join(s.bin, "initdb"), s.dir, s.who)
 	}
 	s.args = []string{"-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "max_connections=200"}
 	for _, setting := range settings {

@@ -92,7 +92,7 @@ var policies = []policy{
 	{name: "internal/refmodel", imports: []string{"state", "checkpoint", "graph"}}, // for tests alone
 	{name: "capabilities/budget", imports: []string{"state/message", "capabilities/model", "checkpoint", "checkpoint/document", "graph"}},
 	{name: "internal/storetest", imports: []string{"internal/racescale", "state", "state/record", "state/message", "checkpoint", "checkpoint/blob", "checkpoint/document", "checkpoint/memory", "checkpoint/topic", "graph", "capabilities/budget"}}, // for tests alone
-	{name: "internal/servertest", imports: []string{"internal/storetest"}},                                                                                                                                                                           // for tests alone
+	{name: "internal/servertest", imports: []string{"internal/storetest"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/redis/go-redis/v9"}},                                                                                             // for tests alone
 	{name: "wake", imports: []string{"checkpoint", "checkpoint/document", "graph"}, modules: []string{"github.com/robfig/cron/v3"}},
 	{name: "graph/eventlog", imports: []string{"checkpoint", "checkpoint/topic", "graph"}},
 	{name: "internal/golden", imports: []string{ // for tests alone

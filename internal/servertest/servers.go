@@ -81,16 +81,12 @@ func Postgres(t testing.TB) (address string) {
 			t.Fatal(err)
 		}
 	}
-	command := func(name string, args ...string) *exec.Cmd {
-		cmd := exec.Command(binary(t, name), args...)
-		cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: who, Setpgid: true}
-		return cmd
+	data, err := InitCluster(binary(t, "initdb"), dir, who)
+	if err != nil {
+		t.Fatal(err)
 	}
-	data := filepath.Join(dir, "data")
-	if out, err := command("initdb", "-D", data, "-U", "weft", "-A", "trust", "-E", "UTF8", "--locale=C", "-N", "--no-instructions").CombinedOutput(); err != nil {
-		t.Fatalf("initdb: %v: %s", err, out)
-	}
-	cmd := command("postgres", "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off")
+	cmd := exec.Command(binary(t, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off")
+	cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: who, Setpgid: true}
 	out, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -47,7 +47,7 @@ func TestBulk_KillAtEachWrite(t *testing.T) {
 // of the writes: one of two in a file, and one of four on a server.
 func killAtEachWrite(t *testing.T, least int, try func(p place, store, crash string) (killed bool)) {
 	t.Parallel()
-	for name, address := range map[string]func(*testing.T) string{
+	for name, start := range map[string]func(*testing.T) string{
 		"sqlite":   nil,
 		"redis":    func(t *testing.T) string { return servertest.Redis(t) },
 		"postgres": func(t *testing.T) string { return servertest.Postgres(t) },
@@ -55,10 +55,13 @@ func killAtEachWrite(t *testing.T, least int, try func(p place, store, crash str
 		for _, side := range []string{"before", "after"} {
 			t.Run(name+" "+side, func(t *testing.T) {
 				t.Parallel()
-				stride := 1
+				stride, address := 1, ""
+				if start != nil {
+					address = start(t)
+				}
 				switch {
 				case !testing.Short():
-				case address == nil:
+				case start == nil:
 					stride = 2
 				default:
 					stride = 4
@@ -66,9 +69,9 @@ func killAtEachWrite(t *testing.T, least int, try func(p place, store, crash str
 				for n := 1; ; n += stride {
 					p := newPlace(t)
 					store, at := "sqlite:"+p.path("weft.db"), p.path("weft.db")
-					if address != nil {
-						store = address(t)
-						at = store
+					if start != nil {
+						servertest.Empty(t, address)
+						store, at = address, address
 					}
 					if !try(p, store, fmt.Sprintf("%d:%s:%s", n, side, at)) {
 						if n <= least {

@@ -101,7 +101,7 @@ func (p place) goes(dir string, args ...string) string {
 	p.Helper()
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK="+p.path("go.work"), "GOFLAGS=", "XDG_STATE_HOME="+p.dir, "WEFT_STORE=")
+	cmd.Env = append(os.Environ(), "GOWORK="+p.path("go.work"), "XDG_STATE_HOME="+p.dir, "WEFT_STORE=")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -1,0 +1,93 @@
+//go:build unix
+
+package servertest
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// clusters holds an initial cluster for each initdb, by its path.
+var clusters sync.Map
+
+// initialCluster holds the files of a cluster that initdb has made.
+type initialCluster struct {
+	once  sync.Once
+	files []clusterFile
+	err   error
+}
+
+// clusterFile is a file or folder of a cluster, with its path in the data directory.
+type clusterFile struct {
+	path    string
+	folder  bool
+	content []byte
+}
+
+// InitCluster makes the data directory of a new PostgreSQL cluster in dir, which must exist, and
+// returns its path. The superuser is weft, and needs no password. The files belong to user, or to
+// this process if user is nil.
+//
+// A process runs each initdb once, since that takes a second of a processor. Further clusters are
+// copies of its files, so they have the same system identifier.
+func InitCluster(initdb, dir string, user *syscall.Credential) (data string, err error) {
+	v, _ := clusters.LoadOrStore(initdb, new(initialCluster))
+	c := v.(*initialCluster)
+	c.once.Do(func() { c.files, c.err = initialFiles(initdb, user) })
+	if c.err != nil {
+		return "", c.err
+	}
+	data = filepath.Join(dir, "data")
+	for _, f := range c.files {
+		path := filepath.Join(data, f.path)
+		if f.folder {
+			err = os.Mkdir(path, 0o700)
+		} else {
+			err = os.WriteFile(path, f.content, 0o600)
+		}
+		if err == nil && user != nil {
+			err = os.Chown(path, int(user.Uid), int(user.Gid))
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return data, nil
+}
+
+// initialFiles runs initdb and returns the files that it makes, folders before what is in them.
+func initialFiles(initdb string, user *syscall.Credential) (files []clusterFile, err error) {
+	dir, err := os.MkdirTemp("", "weft-pg")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if user != nil {
+		if err := os.Chown(dir, int(user.Uid), int(user.Gid)); err != nil {
+			return nil, err
+		}
+	}
+	data := filepath.Join(dir, "data")
+	cmd := exec.Command(initdb, "-D", data, "-U", "weft", "-A", "trust", "-E", "UTF8", "--locale=C", "-N", "--no-instructions", "--wal-segsize=1")
+	cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: user, Setpgid: true}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	err = filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		f := clusterFile{folder: d.IsDir()}
+		if f.path, err = filepath.Rel(data, path); err == nil && !f.folder {
+			f.content, err = os.ReadFile(path)
+		}
+		files = append(files, f)
+		return err
+	})
+	return files, err
+}
