@@ -22,7 +22,7 @@ type squares struct {
 // number to a list, and a last node adds the squares up.
 func sends(n int) Workload {
 	return Workload{Name: fmt.Sprintf("%d Sends and a join", n), Unit: "task", Units: n, Runners: []Runner{
-		{floor, func(context.Context) (Job, error) { return plainSends(n) }},
+		{floor, func(context.Context) (Job, error) { return floorSends(n) }},
 		{weft, func(context.Context) (Job, error) { return weftSends(n) }},
 		{weft + ", YAML", func(context.Context) (Job, error) { return yamlSends(n) }},
 	}}
@@ -31,7 +31,7 @@ func sends(n int) Workload {
 // sumOfSquares returns the sum of the squares of 0 to n-1.
 func sumOfSquares(n int) int { return (n - 1) * n * (2*n - 1) / 6 }
 
-func plainSends(n int) (Job, error) {
+func floorSends(n int) (Job, error) {
 	return job(func(context.Context) error {
 		all := make([]int, n)
 		var wg sync.WaitGroup

@@ -87,7 +87,7 @@ type doubled struct {
 // subgraphs calls a subgraph of one node in each of n tasks.
 func subgraphs(n int) Workload {
 	return Workload{Name: fmt.Sprintf("a subgraph in a fan-out of %d", n), Unit: "task", Units: n, Runners: []Runner{
-		{floor, func(context.Context) (Job, error) { return plainSends(n) }},
+		{floor, func(context.Context) (Job, error) { return floorSends(n) }},
 		{weft, func(context.Context) (Job, error) { return weftSubgraphs(n) }},
 	}}
 }

@@ -136,7 +136,7 @@ func TestCalls_HaveRetriesAndLimitsOfTheirPolicy(t *testing.T) {
 				}
 				return 1, nil
 			})
-			is(t, late, graph.ErrTimeout, `call "late"`, "did not stop")
+			is(t, late, graph.ErrTimeout, `call "late"`, "not stopped in time")
 			_, bad := graph.CallWith(ctx, "bad", graph.Policy{Timeout: -1}, yields(&ran, "bad"))
 			is(t, bad, graph.ErrPolicy, `call "bad"`)
 			_, idle := graph.CallWith(ctx, "idle", graph.Policy{Idle: time.Second}, yields(&ran, "bad"))

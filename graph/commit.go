@@ -29,7 +29,7 @@ type recordBuffer struct {
 }
 
 // nextBuffer returns a buffer for the record of the next commit. It is a new one if records are
-// sent to readers.
+// sent to readers, or if there is no store.
 func (c *committer) nextBuffer() *recordBuffer {
 	switch {
 	case c.run.session.events != nil || c.journal == nil:
@@ -143,7 +143,7 @@ func (c *committer) commit(source checkpoint.Source) error {
 }
 
 // flush waits until the run's last commit is stored. A subgraph that is done may skip this, since
-// its parent's next commit includes its end. It is flushed if the parent's task fails or waits.
+// its parent's next commit includes its end. It is flushed if the parent's task fails or asks.
 func (c *committer) flush(status Status) error {
 	switch {
 	case c.journal == nil:

@@ -89,9 +89,10 @@ var (
 	// ErrConflict is returned when two tasks of one step wrote what only one may
 	// write.
 	ErrConflict = errors.New("graph: conflicting writes")
-	// ErrAbandoned is returned when a cancelled run did not end in time. The error names
-	// the nodes that have not returned; or it was the store, or a function of a Policy.
-	ErrAbandoned = errors.New("graph: the run did not stop")
+	// ErrAbandoned is returned when what was cancelled, a run, an attempt of a node or a
+	// Call, did not end in time. The error of a run names the nodes that have not returned,
+	// or reports that it was the store or a function of a Policy.
+	ErrAbandoned = errors.New("graph: not stopped in time")
 	// ErrEdit is returned when an edit by hand makes no sense. The thread is as it was
 	// before the edit.
 	ErrEdit = errors.New("graph: bad edit")

@@ -130,8 +130,9 @@ func (l *running) hasRunning(r *run) bool {
 }
 
 // stuck returns the tasks of r, and of the subgraphs in it, whose nodes run, in canonical order. It
-// leaves out tasks that wait for another of these tasks, and those that were given up before. The
-// caller holds mu, and calls release before it unlocks mu.
+// leaves out tasks that were given up before, those that wait for another of these tasks, and, if
+// others run, all that wait for a subgraph. The caller holds mu, and calls release before it
+// unlocks mu.
 func (l *running) stuck(r *run) (all []*task) {
 	waits := map[*task]bool{}
 	for t := l.first; t != nil; t = t.next {
@@ -152,7 +153,7 @@ func (l *running) stuck(r *run) (all []*task) {
 	return all
 }
 
-// release marks the tasks that stuck has returned as no longer read.
+// release marks the tasks that stuck has read as no longer read.
 func (l *running) release() {
 	for t := l.first; t != nil; t = t.next {
 		t.phase.CompareAndSwap(phaseRead, phaseRunning)

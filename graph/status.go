@@ -20,7 +20,7 @@ const Queued Status = "queued"
 // outcome is a Result with the type of the state erased.
 type outcome struct {
 	status     Status
-	state      any // *S; nil if a node did not stop
+	state      any // *S; nil if the run was given up
 	interrupts []Interrupt
 	drained    string // the reason, if it stopped for a Drain
 	starved    []string

@@ -106,7 +106,7 @@ func (a *Approval) Check(given func(string) bool) error {
 			errs = append(errs, fmt.Errorf("allow lists %s twice", t))
 		}
 	}
-	if len(a.Allow) > 0 || !given("allow") {
+	if len(a.Allow) > 0 || !given("allow") || a.Expires.Then == "edit" {
 		errs = append(errs, a.checkThen())
 	}
 	for i, e := range a.Escalate {
@@ -117,8 +117,8 @@ func (a *Approval) Check(given func(string) bool) error {
 	return errors.Join(errs...)
 }
 
-// checkThen returns an error if Expires.Then is not an answer that a person could give, or is edit,
-// which needs args.
+// checkThen returns an error if Expires.Then is not a type that Allow lists, or is edit, which
+// needs args.
 func (a *Approval) checkThen() error {
 	switch then := a.Expires.Then; {
 	case then == "" || then != "edit" && slices.Contains(a.allowed(), then):

@@ -90,7 +90,7 @@ func (t *Time) UnmarshalJSON(data []byte) error {
 type Expiry struct {
 	// After is the limit, such as 48h.
 	After PositiveDuration `json:"after"`
-	// Then is the type of the answer after that; "" fails the node.
+	// Then is the type of the answer after that, but not edit, which needs args; "" fails the node.
 	Then string `json:"then,omitempty"`
 }
 

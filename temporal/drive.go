@@ -146,8 +146,8 @@ func (p *plan) needsDriving() bool {
 	return false
 }
 
-// driven returns the step of a run as the core knows it. There, each stretch after the first is a
-// run with an id of its own and with the steps that are left.
+// driven returns the step of a run as the core knows it. There, a stretch that follows a segment,
+// an edit or another stretch is a run with an id of its own. MaxSteps is the number of steps left.
 func (j *job) driven() stepRef {
 	s := j.Step
 	if s.MaxSteps > 0 {
@@ -187,7 +187,7 @@ func (t *turn) planStep(ctx workflow.Context) (*plan, error) {
 }
 
 // runTasks runs the due tasks of a step. done is false if the run was cancelled, the step is no
-// longer due, or a task cannot be run. Only the last of these sets ended.
+// longer due, an activity failed, or a task cannot be run. Only the last of these sets ended.
 func (t *turn) runTasks(ctx workflow.Context, p *plan) (ended *end, done bool) {
 	held, abort := workflow.WithCancel(ctx)
 	defer abort()
@@ -265,7 +265,7 @@ func (t *turn) commit(ctx workflow.Context, p *plan) (*plan, error) {
 }
 
 // quick runs an activity that takes milliseconds. It is a local activity, or an ordinary one if
-// slow is true or the local one fails with a retryable error.
+// slow is true, or the local one fails with a retryable error or finds no such graph on its worker.
 func (t *turn) quick(ctx workflow.Context, id string, slow bool, name string, request, result any) error {
 	if !slow {
 		local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{

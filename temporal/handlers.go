@@ -140,7 +140,10 @@ func (t *turn) await(ctx workflow.Context, run string) (*end, error) {
 // checkAnswer rejects an answer to a question that is not open, or of the wrong type. If the
 // workflow stores mostQuestions, it accepts any id; the plan of the answer rejects an unknown one.
 func (t *turn) checkAnswer(q AnswerRequest) error {
-	if t.now != nil || len(t.jobs) > 0 || t.last == nil || t.last.Status != graph.Interrupted {
+	switch {
+	case t.now != nil || len(t.jobs) > 0:
+		return errors.New("a run has not ended yet; send the answer again when it waits for answers")
+	case t.last == nil || t.last.Status != graph.Interrupted:
 		return errors.New("no question is open")
 	}
 	open := t.last.Questions

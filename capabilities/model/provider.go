@@ -1,8 +1,8 @@
 package model
 
 import (
-	"cmp"
 	"fmt"
+	"net/url"
 	"time"
 )
 
@@ -23,9 +23,17 @@ type Provider struct {
 // Embedder opens an Embedder. The error wraps [ErrNoEmbeddings] if the provider has none.
 func (p Provider) Embedder(c Config) (Embedder, error) {
 	if p.OpenEmbedder == nil {
-		return nil, fmt.Errorf("%w: model %q at %s", ErrNoEmbeddings, c.Model, cmp.Or(c.URL, p.URL))
+		return nil, fmt.Errorf("%w: model %q at %s", ErrNoEmbeddings, c.Model, p.server(c))
 	}
 	return p.OpenEmbedder(c)
+}
+
+// server returns the address of the server, without a password.
+func (p Provider) server(c Config) string {
+	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {
+		return u.Redacted()
+	}
+	return p.URL
 }
 
 // Config configures a model of a [Provider].

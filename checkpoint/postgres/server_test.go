@@ -102,7 +102,7 @@ func startProgram(bin string, settings ...string) (s *server, err error) {
 	if err == nil {
 		_, err = servertest.InitCluster(filepath.Join(s.bin, "initdb"), s.dir, s.who)
 	}
-	s.args = []string{"-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "max_connections=200"}
+	s.args = []string{"-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "max_connections=200", "-c", servertest.WALSize}
 	for _, setting := range settings {
 		s.args = append(s.args, "-c", setting)
 	}

@@ -53,7 +53,7 @@ func TestCookbook_Runs(t *testing.T) {
 			}
 			for _, e := range report.Coverage.Edges {
 				if e.Taken == 0 {
-					t.Errorf("the way from %s to %s was never taken", e.From, e.To)
+					t.Errorf("the edge from %s to %s was never taken", e.From, e.To)
 				}
 			}
 			if formatted, err := workflow.Format("recipe.yaml", []byte(src)); err != nil || string(formatted) != src {

@@ -12,5 +12,6 @@
 // after the last commit that is left, and goes on. That commit must be one of the run, or the one
 // it started from; or no commit is left at all.
 //
-// A journal knows nothing of graphs and nodes. Of a user's code it only calls the store.
+// A journal knows nothing of graphs, and calls no node. Of a user's code it calls the store, the
+// observer, Keep, and what encodes the state.
 package journal

@@ -11,7 +11,8 @@ import (
 )
 
 // Empty deletes what stores have written to a server of Redis or Postgres, in their default schema.
-// It takes milliseconds, where a new server takes a large part of a second.
+// Connections of processes that were killed are closed before. It takes milliseconds, where a new
+// server takes a large part of a second.
 func Empty(t testing.TB, address string) {
 	t.Helper()
 	if strings.HasPrefix(address, "redis:") {
@@ -31,7 +32,12 @@ func Empty(t testing.TB, address string) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), "DROP SCHEMA IF EXISTS weft CASCADE"); err != nil {
-		t.Fatal(err)
+	for _, sql := range []string{
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+		"DROP SCHEMA IF EXISTS weft CASCADE",
+	} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -85,7 +85,7 @@ func Postgres(t testing.TB) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary(t, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off")
+	cmd := exec.Command(binary(t, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", WALSize)
 	cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: who, Setpgid: true}
 	out, err := cmd.StderrPipe()
 	if err == nil {

@@ -99,7 +99,7 @@ func showItem(r *request) (view, error) {
 		h.Pre(h.Tabindex("0"), h.Text(pretty(found.Value))), r.mention(http.MethodGet, "/store/items?"+query, nil),
 		r.writeForm("Edit the item", r.base+"/store/item", hidden("ns", ns), hidden("key", key), jsonField("Value", "value", pretty(found.Value)), send("main", "Put the value")),
 		r.writeForm("Delete", r.base+"/store/item/delete", hidden("ns", ns), hidden("key", key),
-			h.Label(h.Text("Its key, to confirm "), h.Input(h.Name("name"), h.Autocomplete("off"), h.Required(true))), send("danger", "Delete")),
+			h.Label(h.Text("Type its key to confirm "), h.Input(h.Name("name"), h.Autocomplete("off"), h.Required(true))), send("danger", "Delete")),
 	}}, nil
 }
 

@@ -102,10 +102,10 @@ var hostile = slices.Concat([]string{
 	"users", "weft", "__proto__", "constructor", "@t", "%00", `\u0000`, "{{.}}", "${x}", "$(x)", "-inf", "+inf",
 }, []string{strings.Repeat("x", 200), strings.Repeat("é", 100)})
 
-// conflict complains when err does not say which version an item has.
+// conflict checks that err is a ConflictError with this item and these versions.
 func (p *probe) conflict(err error, ns []string, key string, want, version uint64) {
 	p.Helper()
-	p.Fails("what is no longer so is a conflict", err, memory.ErrConflict)
+	p.Fails("a version that is no longer current is a conflict", err, memory.ErrConflict)
 	var c *memory.ConflictError
 	if !errors.As(err, &c) {
 		p.Errorf("rule: a conflict is a *ConflictError\n got: %T", err)

@@ -71,7 +71,7 @@ were deleted or have expired, and removes the blobs that nothing claims. Claims 
 			case grace <= 0:
 				return reports.Usage("write a time such as 24h", "--grace must be positive (got %v)", grace)
 			case !collect && cmd.Flags().Changed("grace"):
-				return reports.Usage("add --collect", "--grace belongs to --collect")
+				return reports.Usage("add --collect", "--grace requires --collect")
 			case collect && len(args) > 0:
 				return reports.Usage("leave out the thread", "--collect is for all threads")
 			case output != "" && len(args) < 2:

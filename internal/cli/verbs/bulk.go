@@ -61,7 +61,7 @@ func (f *bulkFlags) check(cmd *cobra.Command, alone ...string) error {
 	if !f.on() {
 		for _, name := range []string{"dry-run", "parallel", "limit", "timeout", "again"} {
 			if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
-				return reports.Usage("add --where KEY=VALUE, or leave it out", "--%s belongs to --where", name)
+				return reports.Usage("add --where KEY=VALUE, or leave it out", "--%s requires --where", name)
 			}
 		}
 		return nil

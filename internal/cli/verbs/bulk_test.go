@@ -42,9 +42,10 @@ func TestBulk_KillAtEachWrite(t *testing.T) {
 }
 
 // killAtEachWrite calls try on each store for each write of a process: crash is the rest of the
-// address of a store that kills the process before or after that write. It ends when try reports
-// that no process was killed, and wants at least so many writes before. With -short, it tries some
-// of the writes: one of two in a file, and one of four on a server.
+// address of a store that kills the process before or after that write. The store is empty, but all
+// tries of one side share a server. It ends when try reports that no process was killed, and wants
+// at least so many writes before. With -short, it tries some of the writes: one of two in a file,
+// and one of four on a server.
 func killAtEachWrite(t *testing.T, least int, try func(p place, store, crash string) (killed bool)) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T) string{

@@ -53,7 +53,7 @@ skipped, unless --again is given.`,
 			case f.bulk.on():
 				return a.exportMany(cmd.Context(), f)
 			case f.to != "":
-				return reports.Usage("write > FILE, or add --where KEY=VALUE", "--to belongs to --where")
+				return reports.Usage("write > FILE, or add --where KEY=VALUE", "--to requires --where")
 			}
 			return a.onThread(cmd.Context(), a.openToRead, args[0], func(s *session) error { return s.export(cmd.Context()) })
 		},

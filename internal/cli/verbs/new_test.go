@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -101,7 +103,12 @@ func (p place) goes(dir string, args ...string) string {
 	p.Helper()
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK="+p.path("go.work"), "XDG_STATE_HOME="+p.dir, "WEFT_STORE=")
+	flags := "GOFLAGS="
+	info, _ := debug.ReadBuildInfo()
+	if info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-trimpath", Value: "true"}) {
+		flags += "-trimpath" // so that the packages of this test need not be compiled again
+	}
+	cmd.Env = append(os.Environ(), "GOWORK="+p.path("go.work"), flags, "XDG_STATE_HOME="+p.dir, "WEFT_STORE=")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -40,7 +40,7 @@ func (f *recordedFlags) flags(cmd *cobra.Command) {
 func (f *recordedFlags) check(files []string, others bool) error {
 	switch {
 	case !f.on && (f.judge != "" || f.exact || f.yes || len(f.threads)+len(f.fields) > 0):
-		return reports.Usage("add --recorded", "--thread, --field, --judge, --exact and --yes belong to --recorded")
+		return reports.Usage("add --recorded", "--thread, --field, --judge, --exact and --yes require --recorded")
 	case !f.on:
 		return nil
 	case others:

@@ -132,7 +132,7 @@ func TestRecorded_RefusesWhatCannotBeDone(t *testing.T) {
 		"test greet.yaml --recorded --yes --judge nojudge.yaml":   "the output pass, a bool",
 		"replay --all greet.yaml":                                 "--yes",
 		"replay --all greet.yaml --yes --from 1":                  "--all takes one FILE",
-		"replay a --yes --junit x.xml":                            "--junit belongs to --all",
+		"replay a --yes --junit x.xml":                            "--junit requires --all",
 		"test greet.yaml --recorded --yes --store sqlite:none.db": "no thread of the graph",
 	} {
 		if e := p.must(2, strings.Split(args, " ")...); !strings.Contains(e.stderr, want) || !strings.Contains(e.stderr, "\nnext: ") {

@@ -41,9 +41,9 @@ FILE and no THREAD, it replays all threads of that workflow.`,
 			case f.limit <= 0 || f.timeout <= 0:
 				return reports.Usage("give greater numbers", "--limit and --timeout must be positive (got %d and %v)", f.limit, f.timeout)
 			case !f.all && f.junit != "":
-				return reports.Usage("add --all", "--junit belongs to --all")
+				return reports.Usage("add --all", "--junit requires --all")
 			case !f.all && (cmd.Flags().Changed("limit") || cmd.Flags().Changed("timeout")):
-				return reports.Usage("add --all", "--limit and --timeout belong to --all")
+				return reports.Usage("add --all", "--limit and --timeout require --all")
 			case f.to != 0 && f.from > f.to:
 				return reports.Usage("give the smaller one to --from", "--from %d comes after --to %d", f.from, f.to)
 			case !f.yes:
