@@ -31,7 +31,10 @@ func testBus(t *testing.T, dsn string) {
 // The other bus has a pool of its own, as another process has.
 func TestBus(t *testing.T) { testBus(t, cluster.dsn()) }
 
-func TestBus_BehindPgBouncer(t *testing.T) { testBus(t, pooler(t, cluster)) }
+func TestBus_BehindPgBouncer(t *testing.T) {
+	dsn, _ := pooler(t, cluster)
+	testBus(t, dsn)
+}
 
 func TestBus_MigrateNever(t *testing.T) {
 	schema := freshSchema()

@@ -23,10 +23,13 @@ func TestDocuments(t *testing.T) {
 	documenttest.Run(t, func(t testing.TB) document.Store {
 		return documentsOf(t, open(t, cluster.dsn(), postgres.Config{Schema: freshSchema()}))
 	})
+	if !testing.Short() {
+		t.Run("BehindPgBouncer", documentsBehindPgBouncer)
+	}
 }
 
-func TestDocuments_BehindPgBouncer(t *testing.T) {
-	dsn := pooler(t, cluster)
+func documentsBehindPgBouncer(t *testing.T) {
+	dsn, _ := pooler(t, cluster)
 	documenttest.Run(t, func(t testing.TB) document.Store {
 		return documentsOf(t, open(t, dsn, postgres.Config{Schema: freshSchema()}))
 	})

@@ -16,10 +16,13 @@ import (
 
 func TestMemory(t *testing.T) {
 	memorytest.RunFull(t, func(t testing.TB) memory.Store { return openMemory(t, cluster.dsn()) })
+	if !testing.Short() {
+		t.Run("BehindPgBouncer", memoryBehindPgBouncer)
+	}
 }
 
-func TestMemory_BehindPgBouncer(t *testing.T) {
-	dsn := pooler(t, cluster)
+func memoryBehindPgBouncer(t *testing.T) {
+	dsn, _ := pooler(t, cluster)
 	memorytest.RunFull(t, func(t testing.TB) memory.Store { return openMemory(t, dsn) })
 }
 

@@ -100,14 +100,19 @@ func (h hasty) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return err
 }
 
-// TestStore_OverConnectionsThatAreCut is the whole suite over a proxy that cuts the
-// connection at one of a hundred pieces, or at three of them in the long form.
+// TestStore_OverConnectionsThatAreCut is the whole suite over a proxy that cuts the connection at
+// one of a hundred pieces, or at three of them in the long form. With -short, PgBouncer is behind
+// the proxy, so that one suite tries both.
 //
 // Requirement: the same request for a lease twice is one lease
 // Requirement: the same commit twice is one commit, so a lost reply is safe to retry
 // Requirement: a connection is cut, a reply is lost
 func TestStore_OverConnectionsThatAreCut(t *testing.T) {
-	p, chance := newProxy(t, cluster), int64(racescale.Soak(10, 30))
+	socket := cluster.socket()
+	if testing.Short() {
+		_, socket = pooler(t, cluster)
+	}
+	p, chance := newProxyTo(t, socket), int64(racescale.Soak(10, 30))
 	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store {
 		p.chance.Store(0)
 		w := openWatched(t, p.dsn("pool_max_conns=8"), postgres.Config{RetryFor: time.Minute})

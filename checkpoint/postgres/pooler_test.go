@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// pooler starts a PgBouncer in transaction mode before s and returns how to connect.
-// It has fewer connections than the stores before it have, so they change hands.
-func pooler(t testing.TB, s *server) (dsn string) {
+// pooler starts a PgBouncer in transaction mode before s, and returns how to connect and its
+// socket. It has fewer connections than the stores before it, so they change hands.
+func pooler(t testing.TB, s *server) (dsn, socket string) {
 	t.Helper()
 	dir, err := os.MkdirTemp(s.dir, "pool")
 	if err != nil {
@@ -71,5 +71,5 @@ max_client_conn = 500
 	if !<-up {
 		t.Fatal("PgBouncer did not start")
 	}
-	return "host=" + dir + " port=6432 user=weft dbname=postgres sslmode=disable"
+	return "host=" + dir + " port=6432 user=weft dbname=postgres sslmode=disable", filepath.Join(dir, ".s.PGSQL.6432")
 }

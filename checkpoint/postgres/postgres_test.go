@@ -18,13 +18,18 @@ import (
 	"github.com/weftrun/weft/checkpoint/postgres"
 )
 
+// With -short, TestStore_OverConnectionsThatAreCut is behind PgBouncer instead.
+//
+// Requirement: many processes may use it at once
 func TestStore(t *testing.T) {
 	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store { return openWatched(t, cluster.dsn(), postgres.Config{}) })
+	if !testing.Short() {
+		t.Run("BehindPgBouncer", storeBehindPgBouncer)
+	}
 }
 
-// Requirement: many processes may use it at once
-func TestStore_BehindPgBouncer(t *testing.T) {
-	dsn := pooler(t, cluster)
+func storeBehindPgBouncer(t *testing.T) {
+	dsn, _ := pooler(t, cluster)
 	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store { return openWatched(t, dsn, postgres.Config{}) })
 }
 

@@ -55,11 +55,17 @@ func (p *proxy) restore() {
 
 func newProxy(t testing.TB, s *server) *proxy {
 	t.Helper()
+	return newProxyTo(t, s.socket())
+}
+
+// newProxyTo starts a proxy of what listens on a socket.
+func newProxyTo(t testing.TB, socket string) *proxy {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{listener: l, socket: s.socket()}
+	p := &proxy{listener: l, socket: socket}
 	p.wg.Go(p.serve)
 	t.Cleanup(func() {
 		l.Close()

@@ -60,6 +60,9 @@ func TestVectors(t *testing.T) {
 		"Exact":       {Dims: memorytest.Letters},
 		"Approximate": {Dims: memorytest.Letters, Approximate: true, Name: "vectors_hnsw"},
 	} {
+		if testing.Short() && name != "Exact" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			memorytest.RunIndex(t, func(t testing.TB) (memory.Store, memory.Vectors) {
 				schema := freshSchema()

@@ -22,9 +22,12 @@ func TestDocuments(t *testing.T) {
 		s, prefix := common(t)
 		return documentsOf(t, storeOf(t, s.client(t), redis.Config{Prefix: prefix}))
 	})
+	if !testing.Short() {
+		t.Run("OnACluster", documentsOnACluster)
+	}
 }
 
-func TestDocuments_OnACluster(t *testing.T) {
+func documentsOnACluster(t *testing.T) {
 	nodes := startCluster(t)
 	used := 0
 	documenttest.Run(t, func(t testing.TB) document.Store {

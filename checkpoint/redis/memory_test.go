@@ -25,9 +25,12 @@ func TestMemory(t *testing.T) {
 		c := s.client(t)
 		return clocked{storeOf(t, c, redis.Config{Prefix: prefix}).Memory(), t, c, prefix}
 	})
+	if !testing.Short() {
+		t.Run("OnACluster", memoryOnACluster)
+	}
 }
 
-func TestMemory_OnACluster(t *testing.T) {
+func memoryOnACluster(t *testing.T) {
 	nodes := startCluster(t)
 	used := 0
 	memorytest.Run(t, func(t testing.TB) memory.Store {

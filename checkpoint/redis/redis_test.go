@@ -21,6 +21,9 @@ func TestStore(t *testing.T) {
 		"AsOpenURLMakesIt": s.quick(t),
 		"AnyClient":        s.client(t),
 	} {
+		if testing.Short() && name == "AnyClient" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store {
 				_, prefix := common(t)

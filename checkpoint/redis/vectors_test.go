@@ -63,6 +63,9 @@ func TestVectors(t *testing.T) {
 		"OldProtocol": {2, redis.VectorConfig{Dims: memorytest.Letters}},
 		"Approximate": {3, redis.VectorConfig{Dims: memorytest.Letters, Approximate: true, Name: "other-model"}},
 	} {
+		if testing.Short() && name != "Exact" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			memorytest.RunIndex(t, func(t testing.TB) (memory.Store, memory.Vectors) {
 				used++
@@ -79,9 +82,12 @@ func TestVectors(t *testing.T) {
 	t.Run("Cut", func(t *testing.T) { vectorsOverCutConnections(t, srv) })
 	t.Run("Damaged", func(t *testing.T) { damagedVectors(t, srv) })
 	t.Run("Silent", func(t *testing.T) { silentVectors(t, srv) })
+	if !testing.Short() {
+		t.Run("OnACluster", vectorsOnACluster)
+	}
 }
 
-func TestVectors_OnACluster(t *testing.T) {
+func vectorsOnACluster(t *testing.T) {
 	client := clusterClient(t, startClusterOf(t, vectorServer))
 	used := 0
 	memorytest.RunIndex(t, func(t testing.TB) (memory.Store, memory.Vectors) {

@@ -166,8 +166,11 @@ func TestRecordedAnswers_EndTheTurnWithOneMessage(t *testing.T) {
 func TestRecordedFailures_EndTheTurnWithOneMessage(t *testing.T) {
 	cases, err := recordedhttp.Load(filepath.Join("..", "..", "capabilities", "model", "openai", "testdata", "answers"))
 	must(t, err)
-	for _, role := range []string{"plan", "answer"} {
-		for _, c := range cases {
+	for i, role := range []string{"plan", "answer"} {
+		for j, c := range cases {
+			if testing.Short() && (i+j)%2 == 1 {
+				continue // each failure in one role
+			}
 			t.Run(fmt.Sprint(role, " ", c.Name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { withstands(t, role, c) })
 			})

@@ -44,8 +44,8 @@ func TestBulk_KillAtEachWrite(t *testing.T) {
 // killAtEachWrite calls try on each store for each write of a process: crash is the rest of the
 // address of a store that kills the process before or after that write. The store is empty, but all
 // tries of one side share a server. It ends when try reports that no process was killed, and wants
-// at least so many writes before. With -short, it tries some of the writes: one of two in a file,
-// and one of four on a server.
+// at least so many writes before. With -short, it tries some of the writes: one of four in a file,
+// and one of eight on a server. Each side, and each kind of store, begins at another one.
 func killAtEachWrite(t *testing.T, least int, try func(p place, store, crash string) (killed bool)) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T) string{
@@ -56,18 +56,14 @@ func killAtEachWrite(t *testing.T, least int, try func(p place, store, crash str
 		for _, side := range []string{"before", "after"} {
 			t.Run(name+" "+side, func(t *testing.T) {
 				t.Parallel()
-				stride, address := 1, ""
+				first, stride, address := 1, 1, ""
 				if start != nil {
 					address = start(t)
 				}
-				switch {
-				case !testing.Short():
-				case start == nil:
-					stride = 2
-				default:
-					stride = 4
+				if testing.Short() {
+					first, stride = sample(name, side)
 				}
-				for n := 1; ; n += stride {
+				for n := first; ; n += stride {
 					p := newPlace(t)
 					store, at := "sqlite:"+p.path("weft.db"), p.path("weft.db")
 					if start != nil {
@@ -84,6 +80,18 @@ func killAtEachWrite(t *testing.T, least int, try func(p place, store, crash str
 			})
 		}
 	}
+}
+
+// sample returns the first of the writes to die at with -short, and how many they are apart.
+func sample(store, side string) (first, stride int) {
+	first = map[string]int{"sqlite": 1, "redis": 1, "postgres": 2}[store]
+	if side == "after" {
+		first++
+	}
+	if store == "sqlite" {
+		return first, 4
+	}
+	return first, 8
 }
 
 // resumeKilled resumes and forks three threads, in processes that crash kills, and then in others.

@@ -108,7 +108,11 @@ func TestRun_InputJustBelowTheLimit(t *testing.T) {
 	p.write("small", `{"text": "a", "other": 1}`)
 	p.write("fields", `{"text": "`+text+`", "other": 1}`)
 	p.write("escapes", `{"text": "`+strings.Repeat(`\n`, (limit-2000)/2)+`", "other": 1}`)
-	for _, store := range []string{"sqlite:t.db", "memory:"} {
+	stores := []string{"sqlite:t.db", "memory:"}
+	if testing.Short() {
+		stores = stores[:1] // each takes seconds
+	}
+	for _, store := range stores {
 		base, _ := p.peak(2, nil, "run", "w.yaml", "--store", store, "--input", "@small")
 		for _, input := range []string{"other=@text", "other=@lines", "@fields", "@escapes", "-"} {
 			took, e := p.peak(2, strings.NewReader(`{"text": "`+text+`", "other": 1}`), "run", "w.yaml", "--store", store, "--input", input)
