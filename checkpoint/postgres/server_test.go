@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -80,17 +79,17 @@ type server struct {
 
 // startServer makes a cluster and starts it with settings like "fsync=off".
 func startServer(settings ...string) (s *server, err error) {
-	bin, err := binaries()
+	program, err := servertest.PostgresProgram("postgres")
 	if err != nil {
 		return nil, err
 	}
-	return startProgram(bin, settings...)
+	return startProgram(filepath.Dir(program), settings...)
 }
 
 // startProgram is startServer for the programs in a folder.
 func startProgram(bin string, settings ...string) (s *server, err error) {
 	s = &server{bin: bin}
-	if s.who, err = unprivileged(); err != nil {
+	if s.who, err = servertest.Unprivileged(); err != nil {
 		return nil, err
 	}
 	if s.dir, err = os.MkdirTemp("", "weft-pg"); err != nil {
@@ -113,43 +112,6 @@ func startProgram(bin string, settings ...string) (s *server, err error) {
 		return nil, errors.Join(err, os.RemoveAll(s.dir))
 	}
 	return s, nil
-}
-
-// binaries returns the folder of the newest PostgreSQL.
-func binaries() (string, error) {
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
-	if err != nil {
-		return "", err
-	}
-	best, newest := "", -1
-	for _, path := range found {
-		if v, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))); err == nil && v > newest {
-			best, newest = filepath.Dir(path), v
-		}
-	}
-	if best != "" {
-		return best, nil
-	}
-	path, err := exec.LookPath("postgres")
-	return filepath.Dir(path), err
-}
-
-// unprivileged returns a user for the server when this process is root, as which
-// PostgreSQL refuses to run.
-func unprivileged() (*syscall.Credential, error) {
-	if os.Geteuid() != 0 {
-		return nil, nil
-	}
-	u, err := user.Lookup("postgres")
-	if err != nil {
-		u, err = user.Lookup("nobody")
-	}
-	if err != nil {
-		return nil, err
-	}
-	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
-	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err1, err2)
 }
 
 func (s *server) data() string { return filepath.Join(s.dir, "data") }

@@ -3,14 +3,54 @@
 package servertest
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 )
+
+// PostgresProgram returns the path of a program of the newest PostgreSQL, as Debian installs it, or
+// of the one on the path.
+func PostgresProgram(name string) (string, error) {
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if err != nil {
+		return "", err
+	}
+	best, newest := "", -1
+	for _, path := range found {
+		if v, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))); err == nil && v > newest {
+			best, newest = path, v
+		}
+	}
+	if best != "" {
+		return best, nil
+	}
+	return exec.LookPath(name)
+}
+
+// Unprivileged returns a user for a server if this process is root, because PostgreSQL refuses to
+// run as root. Otherwise it returns nil.
+func Unprivileged() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		u, err = user.LookupId("65534") // the conventional user without rights
+	}
+	if err != nil {
+		return nil, err
+	}
+	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
+	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err1, err2)
+}
 
 // clusters holds an initial cluster for each initdb, by its path.
 var clusters sync.Map

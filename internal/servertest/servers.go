@@ -9,9 +9,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"os/user"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -67,9 +64,14 @@ func Redis(t testing.TB, settings ...string) (address string) {
 func Postgres(t testing.TB) (address string) {
 	t.Helper()
 	leaveOut(t)
-	who, err := unprivileged()
+	who, err := Unprivileged()
 	if err != nil {
 		t.Fatal(err)
+	}
+	initdb, err1 := PostgresProgram("initdb")
+	postgres, err2 := PostgresProgram("postgres")
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatalf("this test needs PostgreSQL, see .ci/setup: %v", err)
 	}
 	dir, err := os.MkdirTemp("", "weft-pg") // short, for the path of the socket
 	if err != nil {
@@ -81,11 +83,11 @@ func Postgres(t testing.TB) (address string) {
 			t.Fatal(err)
 		}
 	}
-	data, err := InitCluster(binary(t, "initdb"), dir, who)
+	data, err := InitCluster(initdb, dir, who)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary(t, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", WALSize)
+	cmd := exec.Command(postgres, "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", WALSize)
 	cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: who, Setpgid: true}
 	out, err := cmd.StderrPipe()
 	if err == nil {
@@ -122,45 +124,4 @@ func await(t testing.TB, cmd *exec.Cmd, lines *bufio.Scanner, ready string) erro
 		}
 	}
 	return fmt.Errorf("%w: %s\n%s", storetest.ErrServerEnded, cmd.Path, all.String())
-}
-
-// binary returns a program of the newest PostgreSQL.
-func binary(t testing.TB, name string) string {
-	t.Helper()
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	best, newest := "", -1
-	for _, path := range found {
-		if v, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))); err == nil && v > newest {
-			best, newest = path, v
-		}
-	}
-	if best != "" {
-		return best
-	}
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Fatalf("this test needs PostgreSQL, see .ci/setup: %v", err)
-	}
-	return path
-}
-
-// unprivileged returns a user for the server if this process is root, because PostgreSQL refuses to
-// run as root.
-func unprivileged() (*syscall.Credential, error) {
-	if os.Geteuid() != 0 {
-		return nil, nil
-	}
-	u, err := user.Lookup("postgres")
-	if err != nil {
-		u, err = user.LookupId("65534") // the conventional user without rights
-	}
-	if err != nil {
-		return nil, err
-	}
-	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
-	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err1, err2)
 }
