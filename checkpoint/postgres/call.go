@@ -163,22 +163,13 @@ func (s *Store) bury(conn *pgconn.PgConn) {
 // verdict returns the error of a call after its last attempt. A conflict stays a conflict even
 // after an attempt with an unknown outcome: it proves that the attempt wrote nothing.
 func (s *Store) verdict(ctx context.Context, err error, unknown bool, fate fate) error {
-	if end := ended(ctx); end != nil && fate != final {
+	if end := brief.Ended(ctx); end != nil && fate != final {
 		err = end // instead of what its end did to the connection
 	}
 	if err = s.typed(err); !unknown || errors.Is(err, checkpoint.ErrConflict) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", checkpoint.ErrUnknownOutcome, err)
-}
-
-// ended returns the error of a context that has ended. On a busy machine the deadline of a context
-// may have passed although its timer has not run.
-func ended(ctx context.Context) error {
-	if end, ok := ctx.Deadline(); ok && ctx.Err() == nil && !time.Now().Before(end) {
-		return context.DeadlineExceeded
-	}
-	return ctx.Err()
 }
 
 // sleep reports false when the context ended first. It sleeps for half of d to d, so

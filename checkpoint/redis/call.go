@@ -117,6 +117,9 @@ func (c *call) run(ctx context.Context) (any, error) {
 		}
 		c.full = false
 		wait := pause/2 + rand.N(pause/2)
+		if brief.Ended(ctx) != nil {
+			return nil, ended(ctx, c.unknown, c.last)
+		}
 		if time.Now().Add(wait + needed).After(c.until()) {
 			return nil, c.failed()
 		}
@@ -130,11 +133,11 @@ func (c *call) run(ctx context.Context) (any, error) {
 func (c *call) try(ctx context.Context) (any, error) {
 	before := c.last
 	c.last = nil
-	if ctx.Err() != nil {
+	if brief.Ended(ctx) != nil {
 		return nil, ended(ctx, c.unknown, before)
 	}
 	if err := c.store.meet(ctx, c.key, c.until()); err != nil {
-		if ctx.Err() == nil {
+		if brief.Ended(ctx) == nil {
 			c.last = brief.Err
 			return nil, err
 		}
@@ -144,7 +147,7 @@ func (c *call) try(ctx context.Context) (any, error) {
 	if before == nil && len(c.beside) == 0 && c.store.punctual && (c.script == nil || !c.script.adds) {
 		if reply, err, done := c.sendMyself(ctx, l); done {
 			return reply, err
-		} else if ctx.Err() != nil {
+		} else if brief.Ended(ctx) != nil {
 			return nil, ended(ctx, c.unknown, nil)
 		}
 	}
@@ -171,7 +174,7 @@ func (c *call) try(ctx context.Context) (any, error) {
 		if sent := !l.withdraw(j); sent {
 			c.unknown = c.unknown || c.writes
 		}
-		if ctx.Err() != nil {
+		if brief.Ended(ctx) != nil {
 			return nil, ended(ctx, c.unknown, before)
 		}
 		c.last = before

@@ -126,7 +126,7 @@ func addressOf(client redis.UniversalClient) string {
 
 // ended is the error of a call whose context ended. unknown means that a write was sent.
 func ended(ctx context.Context, unknown bool, last error) error {
-	err := ctx.Err()
+	err := brief.Ended(ctx)
 	if unknown {
 		err = fmt.Errorf("%w: redis: the context ended before a reply came: %w", checkpoint.ErrUnknownOutcome, err)
 	} else {

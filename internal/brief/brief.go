@@ -17,6 +17,15 @@ func (lateError) Timeout() bool        { return true }
 func (lateError) Temporary() bool      { return true }
 func (lateError) Is(target error) bool { return target == context.DeadlineExceeded }
 
+// Ended returns why a context has ended, or nil. On a busy machine the deadline of a context may
+// have passed although its timer has not run, so that ctx.Err still returns nil.
+func Ended(ctx context.Context) error {
+	if end, ok := ctx.Deadline(); ok && ctx.Err() == nil && !time.Now().Before(end) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
+}
+
 // Context is done when its timeout has passed. It takes the values and the deadline of its parent,
 // but does not observe the parent's cancellation.
 type Context struct {

@@ -52,3 +52,22 @@ func TestPool_ReusesContexts(t *testing.T) {
 		t.Errorf("rule: a context that is ended in time is used again, where a new one costs 4 allocations\n got: %v", n)
 	}
 }
+
+// lateTimer is a context whose deadline has passed, but whose timer has not run.
+type lateTimer struct{ context.Context }
+
+func (lateTimer) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
+
+func TestEnded_DeadlinePassedBeforeTheTimer(t *testing.T) {
+	if err := brief.Ended(lateTimer{t.Context()}); err != context.DeadlineExceeded {
+		t.Errorf("a passed deadline gives %v, want DeadlineExceeded", err)
+	}
+	later, cancel := context.WithTimeout(t.Context(), time.Hour)
+	if err := brief.Ended(later); err != nil {
+		t.Errorf("a deadline in an hour gives %v, want nil", err)
+	}
+	cancel()
+	if err := brief.Ended(later); err != context.Canceled {
+		t.Errorf("a cancelled context gives %v, want Canceled", err)
+	}
+}
