@@ -57,6 +57,15 @@ func (d *declaredSkills) Name() string { return d.name }
 
 // Tools implements [tool.Source].
 func (d *declaredSkills) Tools(context.Context) ([]tool.Tool, error) {
+	tools, err := d.open()
+	if err != nil {
+		return nil, fmt.Errorf("tools.%s: %w", d.name, err)
+	}
+	return tools, nil
+}
+
+// open returns the tools of the skills in the folder.
+func (d *declaredSkills) open() ([]tool.Tool, error) {
 	s := d.ToolEntry.Skills
 	root, err := os.OpenRoot(d.env.Root)
 	if err != nil {
@@ -68,7 +77,7 @@ func (d *declaredSkills) Tools(context.Context) ([]tool.Tool, error) {
 	}
 	set, err := skill.Open(filepath.Join(d.env.Root, filepath.FromSlash(s.Folder)))
 	if err != nil {
-		return nil, fmt.Errorf("tools.%s: %w", d.name, err)
+		return nil, err
 	}
 	c := skill.Config{Name: d.name, AllowExec: d.env.AllowExec, Approve: d.Approve, Timeout: time.Duration(d.Timeout), Redact: d.env.Covered().Redact}
 	if c.AllowExec {

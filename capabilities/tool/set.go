@@ -24,7 +24,7 @@ var errAnswer = errors.New("this must be answered by a person")
 type Set struct {
 	tools   map[string]checked
 	order   []string
-	sources []*loaded
+	sources []*lazySource
 	enabled func(ctx context.Context, name string) (bool, error)
 	around  func(ctx context.Context, info Info, in Input, call func(context.Context) (Output, error)) (Output, error)
 }
@@ -190,7 +190,7 @@ func (s *Set) Specs(ctx context.Context) (specs []model.Tool) {
 // Check returns the tool of a call and its arguments, or an error with a text for the model.
 func (s *Set) Check(ctx context.Context, c message.Call) (Info, json.RawMessage, error) {
 	if l := s.source(c.Name); l != nil {
-		if err := l.load(ctx); err != nil {
+		if err := s.load(ctx, l); err != nil {
 			return Info{}, nil, err
 		}
 	}

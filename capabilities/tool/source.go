@@ -8,30 +8,31 @@ import (
 	"sync"
 )
 
-// Source offers tools that are known only while a run works, such as those of a server. It must be
-// safe for concurrent use.
+// Source provides tools that are known only at run time, such as those of a server. It must be safe
+// for concurrent use.
 type Source interface {
-	// Name begins the names of the tools, followed by "_".
+	// Name is the prefix of each tool's name, which is NAME_TOOL. Load fails for any other name.
 	Name() string
-	// Tools returns the tools. A Set calls it until it succeeds, and keeps the result.
+	// Tools returns the tools. A Set calls it until it succeeds, and uses that result. First calls
+	// at the same time may call it more than once.
 	Tools(ctx context.Context) ([]Tool, error)
 }
 
-// WithSources returns a set that also has the tools of sources. [Set.Only] takes the name of a
-// source for all of its tools.
-func (s *Set) WithSources(all ...Source) *Set {
+// WithSources returns a set that also has the tools of sources. A nil Set has none of its own. In
+// [Set.Only] the name of a source means all of its tools.
+func (s *Set) WithSources(sources ...Source) *Set {
 	if s == nil {
 		s = &Set{}
 	}
 	own := *s
 	own.sources = slices.Clone(s.sources)
-	for _, one := range all {
-		own.sources = append(own.sources, &loaded{Source: one})
+	for _, src := range sources {
+		own.sources = append(own.sources, &lazySource{Source: src})
 	}
 	return &own
 }
 
-// Has reports whether the set has a tool of this name, or a source of which it may be.
+// Has reports whether name is a tool, a source, or may be a tool of a source that is not loaded.
 func (s *Set) Has(name string) bool {
 	if s == nil {
 		return false
@@ -40,31 +41,50 @@ func (s *Set) Has(name string) bool {
 	return ok || s.source(name) != nil
 }
 
-// Load gets the tools of all sources. The error names the source that failed; another attempt may
-// succeed.
+// Load loads the tools of all sources that are not loaded yet. It stops at the first error, and may
+// be called again. A tool of a source that has the name of another tool is an [ErrTool].
 func (s *Set) Load(ctx context.Context) error {
 	if s == nil {
 		return nil
 	}
 	for _, l := range s.sources {
-		if err := l.load(ctx); err != nil {
+		if err := s.load(ctx, l); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// source returns the source with this name, or the one that a tool with this name is of, or nil.
-func (s *Set) source(name string) *loaded {
-	for _, l := range s.sources {
-		if own := l.Name(); name == own || strings.HasPrefix(name, own+"_") {
-			return l
+// load loads the tools of a source. Each of their names must lead to this source.
+func (s *Set) load(ctx context.Context, l *lazySource) error {
+	if err := l.load(ctx); err != nil {
+		return err
+	}
+	for _, name := range l.order {
+		if s.source(name) != l {
+			return fmt.Errorf("%w: %q of source %q is also a name of another source or of a tool of its own", ErrTool, name, l.Name())
 		}
 	}
 	return nil
 }
 
-// find returns a tool, of a source if that has been loaded.
+// source returns the source that is called name, or the one with the longest name that is a prefix
+// of it. It is nil if there is none, or if the set has a tool of that name that is of no source.
+func (s *Set) source(name string) *lazySource {
+	if _, ok := s.tools[name]; ok {
+		return nil
+	}
+	var found *lazySource
+	for _, l := range s.sources {
+		own := l.Name()
+		if (name == own || strings.HasPrefix(name, own+"_")) && (found == nil || len(own) > len(found.Name())) {
+			found = l
+		}
+	}
+	return found
+}
+
+// find returns the tool with this name. Tools of a source are found after it is loaded.
 func (s *Set) find(name string) (checked, bool) {
 	if s == nil {
 		return checked{}, false
@@ -81,7 +101,7 @@ func (s *Set) find(name string) (checked, bool) {
 	return checked{}, false
 }
 
-// known returns the names of the tools, with those of sources that have been loaded.
+// known returns the names of all tools, including those of loaded sources.
 func (s *Set) known() []string {
 	names := slices.Clone(s.order)
 	for _, l := range s.sources {
@@ -92,8 +112,8 @@ func (s *Set) known() []string {
 	return names
 }
 
-// loaded is a source with its tools.
-type loaded struct {
+// lazySource is a source whose tools are loaded on first use.
+type lazySource struct {
 	Source
 
 	mu    sync.Mutex
@@ -101,29 +121,31 @@ type loaded struct {
 	order []string
 }
 
-// load gets the tools once.
-func (l *loaded) load(ctx context.Context) error {
+// load gets the tools, unless it has them.
+func (l *lazySource) load(ctx context.Context) error {
 	l.mu.Lock()
 	done := l.tools != nil
 	l.mu.Unlock()
 	if done {
 		return nil
 	}
-	all, err := l.Source.Tools(ctx)
+	tools, err := l.Source.Tools(ctx)
 	if err != nil {
 		return err
 	}
-	set, err := NewSet(all...)
+	set, err := NewSet(tools...)
 	if err != nil {
-		return err
+		return fmt.Errorf("tools of %q: %w", l.Name(), err)
 	}
 	for _, name := range set.order {
 		if !strings.HasPrefix(name, l.Name()+"_") {
-			return fmt.Errorf("%w: %q is not a name of a tool of %q", ErrTool, name, l.Name())
+			return fmt.Errorf("%w: tools of source %[2]q must have names that begin with %[2]s_ (got %[3]q)", ErrTool, l.Name(), name)
 		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tools, l.order = set.tools, set.order
+	if l.tools == nil {
+		l.tools, l.order = set.tools, set.order
+	}
 	return nil
 }
