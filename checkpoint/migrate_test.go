@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/state"
+	"github.com/weftrun/weft/state/message"
 )
 
 // migrating returns the schema of S with migrations.
@@ -376,5 +377,52 @@ func TestMigrate_ChannelOfTheUser(t *testing.T) {
 	}
 	if _, err := reopen(t, store, migrating[lost](t, keep)); !errors.Is(err, checkpoint.ErrSchema) || !strings.Contains(err.Error(), "diary") {
 		t.Errorf("pieces of an unknown channel give %v, want an ErrSchema that names it", err)
+	}
+}
+
+// Channels whose stored differences are of their own form can be migrated too.
+func TestMigrate_ContextsAndMessagesInChunks(t *testing.T) {
+	type before struct {
+		Known state.ContextData `json:"known"`
+		Log   message.Log       `json:"log"`
+	}
+	type after struct {
+		Known state.ContextData `json:"known" weft:"version=2"`
+		Log   message.Log       `json:"log" weft:"version=2"`
+	}
+	store := new(checkpoint.Memory)
+	w := open[before](t, store)
+	for _, name := range []string{"a", "b", "c"} {
+		step(w, func(s *before) {
+			if err := s.Known.Put("CITY", name, state.ContextEntry{Fields: `{"name":"` + name + `"}`}); err != nil {
+				t.Fatal(err)
+			}
+			if name == "c" {
+				s.Known.Delete("CITY", "a")
+			}
+			m := message.User("text " + name)
+			m.ID = name
+			if err := s.Log.Add(m); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	want := w.json(w.view)
+	got := map[string]string{}
+	keep := func(name string) state.Migration {
+		return func(_ int, old json.RawMessage) (json.RawMessage, error) {
+			got[name] = string(old)
+			return old, nil
+		}
+	}
+	back, err := reopen(t, store, migrating[after](t, map[string]state.Migration{"known": keep("known"), "log": keep("log")}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := back.json(back.view); s != want {
+		t.Errorf("got  %s\nwant %s\nmigrated %v", s, want, got)
+	}
+	if strings.Contains(got["known"], "CITY/a") || !strings.Contains(got["known"], "CITY/b") || strings.Count(got["log"], "text ") != 3 {
+		t.Errorf("the migrations got %v, want whole values", got)
 	}
 }

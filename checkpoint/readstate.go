@@ -54,9 +54,6 @@ func (f *Field) join(pieces []json.RawMessage, own map[state.Kind]func() state.C
 		return state.FoldStored(f.Kind, pieces)
 	}
 	channel := own[f.Kind]
-	if f.Kind == "state.ContextData" {
-		channel = func() state.Channel { return new(state.ContextData).Channel() }
-	}
 	if channel == nil {
 		value, err := state.FoldStored(f.Kind, pieces)
 		if err != nil {

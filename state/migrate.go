@@ -63,8 +63,8 @@ func (s *Schema) Migrating(by map[string]Migration) (*Schema, error) {
 	return &with, nil
 }
 
-// Migrate returns the value of field i in its present version. It returns a
-// *MigrationError if that cannot be done, whatever the migration does.
+// Migrate converts the value of field i from a version to the present one. All its errors are
+// *MigrationError, also if the migration panics.
 func (s *Schema) Migrate(i, from int, old json.RawMessage) (now json.RawMessage, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -83,20 +83,23 @@ func (s *Schema) Migrate(i, from int, old json.RawMessage) (now json.RawMessage,
 	return now, err
 }
 
-// Renamed returns the place of the field that was once stored under another name.
+// Renamed returns the index of the field whose former name is was.
 func (s *Schema) Renamed(was string) (i int, ok bool) {
 	i, ok = s.was[was]
 	return i, ok
 }
 
-// addWas notes the former names of fields. None may be in use.
+// addWas indexes the former names of the fields. A former name must be unique, and not the name of
+// a field.
 func (s *Schema) addWas() (mistakes []Mistake) {
 	s.was = map[string]int{}
 	for i, f := range s.fields {
 		if f.Was == "" {
 			continue
 		}
-		if _, used := s.index[f.Was]; used {
+		if f.Was == f.Name {
+			mistakes = append(mistakes, Mistake{f.Name, fmt.Sprintf("was=%s is its present name", f.Was)})
+		} else if _, used := s.index[f.Was]; used {
 			mistakes = append(mistakes, Mistake{f.Name, fmt.Sprintf("it was %q, which is the name of another field", f.Was)})
 		}
 		if _, used := s.was[f.Was]; used {
@@ -107,15 +110,16 @@ func (s *Schema) addWas() (mistakes []Mistake) {
 	return mistakes
 }
 
-// StoredFolder is a [Delta] of your own that can put its stored pieces together without
-// its Go types: the base and then what was added, in order. It is needed for values that
-// are to be migrated; the channels of this package do not need it.
+// StoredFolder is a [Delta] that can merge its stored pieces without the Go types of its values:
+// the base, and then the differences in order. A field with a Delta of your own needs it to be
+// migrated.
 type StoredFolder interface {
 	FoldStored(pieces []json.RawMessage) (json.RawMessage, error)
 }
 
 // FoldStored merges the stored pieces of a value, the base and then the differences in order, with
-// a channel of the kind. The kind "" means a list, a map or a set; their stored forms differ.
+// a channel of the kind. The kind "" means a list, a map or a set; their stored forms differ. That
+// of a [ContextData] is "state.ContextData", and it is a map by TYPE/key.
 func FoldStored(kind Kind, pieces []json.RawMessage) (json.RawMessage, error) {
 	if len(pieces) == 1 {
 		return pieces[0], nil
@@ -128,15 +132,18 @@ func FoldStored(kind Kind, pieces []json.RawMessage) (json.RawMessage, error) {
 		return nil, nil
 	case kind == KindList, kind == KindStack:
 		return foldList(pieces)
-	case kind == KindMap:
+	case kind == KindMap, kind == kindContextData:
 		return foldMap(pieces)
 	case kind == KindSet:
 		return foldSet(pieces)
 	}
-	return nil, fmt.Errorf("state: the %d pieces of a %q cannot be put together", len(pieces), kind)
+	return nil, fmt.Errorf("state: the %d pieces of a %q cannot be merged", len(pieces), kind)
 }
 
-// storedKinds maps the first bytes of the base and of the first difference to the kind.
+// kindContextData is the kind under which the pieces of a ContextData are stored: its Go type.
+const kindContextData Kind = "state.ContextData"
+
+// storedKinds maps the first byte of the base and the first byte of the first difference to a kind.
 var storedKinds = map[string]Kind{"[[": KindList, "{{": KindMap, "[{": KindSet}
 
 func first(piece json.RawMessage) string {
@@ -182,7 +189,7 @@ func foldMap(pieces []json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
-// keyText returns a key as JSON objects have it: a number as its digits.
+// keyText returns a key as a JSON object has it: the number 1 is "1".
 func keyText(key json.RawMessage) string {
 	var s string
 	if json.Unmarshal(key, &s) != nil {
@@ -207,6 +214,7 @@ func foldSet(pieces []json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
+// setParts is the stored difference of a set.
 type setParts struct{ Put, Del []json.RawMessage }
 
 func (c *setParts) has(item json.RawMessage) bool {

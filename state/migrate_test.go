@@ -70,9 +70,10 @@ func TestTags_BadVersionsAndNamesAreReported(t *testing.T) {
 		B state.Value[int] `weft:"was=A"`
 		C state.Value[int] `weft:"was=X"`
 		D state.Value[int] `weft:"was=X"`
+		E state.Value[int] `weft:"was=E"`
 	}]()
-	if !errors.As(err, &se) || len(se.Mistakes) != 2 || !strings.Contains(err.Error(), "another field") {
-		t.Errorf("got %v, want two mistakes", err)
+	if !errors.As(err, &se) || len(se.Mistakes) != 3 || !strings.Contains(err.Error(), "another field") || !strings.Contains(err.Error(), "was=E is its present name") {
+		t.Errorf("got %v, want three mistakes", err)
 	}
 }
 

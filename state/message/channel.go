@@ -19,9 +19,10 @@ func (l *Log) Channel() state.Channel { return logChannel{l} }
 type logChannel struct{ *Log }
 
 var (
-	_ state.Delta   = logChannel{}
-	_ state.Sequel  = logChannel{}
-	_ state.Checker = logChannel{}
+	_ state.Delta        = logChannel{}
+	_ state.Sequel       = logChannel{}
+	_ state.Checker      = logChannel{}
+	_ state.StoredFolder = logChannel{}
 )
 
 // ValueType implements [state.Typed].
@@ -253,6 +254,25 @@ func (l logChannel) RestoreWrites(overwrite bool, dec state.Decode) error {
 func (l logChannel) Since(prev state.Channel) (any, bool) {
 	ops, ok := l.base.since(prev.(logChannel).base)
 	return ops, ok && len(ops) <= l.base.len()
+}
+
+// FoldStored implements [state.StoredFolder].
+func (logChannel) FoldStored(pieces []json.RawMessage) (json.RawMessage, error) {
+	ch := logChannel{new(Log)}
+	for i, p := range pieces {
+		read := ch.Apply
+		if i == 0 {
+			read = ch.Restore
+		}
+		if err := read(func(into any) error { return json.Unmarshal(p, into) }); err != nil {
+			return nil, err
+		}
+	}
+	value, ok := ch.Stored()
+	if !ok {
+		return nil, nil
+	}
+	return json.Marshal(value)
 }
 
 // Apply implements [state.Delta].
