@@ -161,7 +161,8 @@ func (c *compiler) addNodes() {
 	}
 	for i, n := range added {
 		if !n.entry {
-			c.p.nodes[i].targets = c.resolve(n.pos, "node ", n.name, c.withoutParent(i, n.targets))
+			c.markLeaves(i, n.targets)
+			c.p.nodes[i].targets = c.resolve(n.pos, "node ", n.name, withoutParent(n.targets))
 		}
 	}
 }

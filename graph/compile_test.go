@@ -228,3 +228,27 @@ func TestMistakes_AtThePositionsOfAFrontEnd(t *testing.T) {
 		t.Errorf("got mistakes at %v, want %v", places, want)
 	}
 }
+
+func TestCompile_OneMistakeHidesNoOther(t *testing.T) {
+	b := graph.New[world]("mistakes")
+	b.Node("a", graph.Func(nop))
+	b.Node("lost", graph.Func(nop))
+	b.Edge(graph.Start, "a")
+	b.Join("typo", "a")
+	b.OnError("nowhere", graph.ErrorHandler[world]{})
+	b.Branch("gone", func(context.Context, *world) (graph.Command, error) { return graph.Command{}, nil }, graph.Parent)
+	_, err := b.Compile(graph.Config{})
+	var found []string
+	for _, m := range mistakesIn(t, err) {
+		found = append(found, m.What)
+	}
+	all := strings.Join(found, "\n")
+	for _, want := range []string{`leads to "typo"`, `"lost"`, `the handler of "nowhere" has no function`, `"nowhere" has a handler, but is not a node`, `leads from "gone"`} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no mistake has %q:\n%s", want, all)
+		}
+	}
+	if strings.Contains(all, graph.Parent) {
+		t.Errorf("Parent is no mistake:\n%s", all)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,14 +12,17 @@ import (
 	"github.com/weftrun/weft/graph"
 )
 
+// The test runs a graph 50 times with a clock and ids of its own, and compares all that is stored.
+// The second question is answered first.
+//
 // Requirement: One order
 func TestDeterminism_SameInputsGiveTheSameBytes(t *testing.T) {
 	var want string
 	for i := range 50 {
-		n := 0
+		var n atomic.Int64
 		var ran counter
 		store := &faulty{Store: new(checkpoint.Memory)}
-		cfg := graph.Config{Store: store, Now: func() time.Time { return time.Unix(1e9, 0) }, NewID: func() string { n++; return fmt.Sprint("id", n) }}
+		cfg := graph.Config{Store: store, Now: func() time.Time { return time.Unix(1e9, 0) }, NewID: func() string { return fmt.Sprint("id", n.Add(1)) }}
 		c := child(t, &ran, graph.Config{}, func(ctx context.Context, s *inner) error {
 			_, err := graph.Ask[bool](ctx, graph.Question{Prompt: s.Tag.Get()})
 			return err
@@ -35,12 +39,12 @@ func TestDeterminism_SameInputsGiveTheSameBytes(t *testing.T) {
 			want = got
 		}
 		if got != want {
-			t.Fatalf("run %d left other bytes than the first one:\n%s\nwant\n%s", i, got, want)
+			t.Fatalf("run %d stored other bytes than run 0: got\n%s\nwant\n%s", i, got, want)
 		}
 	}
 }
 
-// fanned is a graph with forks, Sends and two parallel subgraphs.
+// fanned returns a graph with forks, Sends and two parallel subgraphs.
 func fanned(x, y graph.Node[world]) *graph.Builder[world] {
 	b := graph.New[world]("fanned")
 	b.Node("r", goes("r", graph.Goto("a", "b").Send("w", 2).Send("w", 1), "a", "b", "w"))
@@ -81,7 +85,8 @@ func TestDeterminism_OrderOfDeclarationDoesNotMatter(t *testing.T) {
 			func() { b.Join("d", "w", "b") },
 			func() { b.Defer("d") },
 		}
-		for _, i := range rand.Perm(len(declare)) {
+		order := rand.Perm(len(declare))
+		for _, i := range order {
 			declare[i]()
 		}
 		store := new(checkpoint.Memory)
@@ -92,11 +97,13 @@ func TestDeterminism_OrderOfDeclarationDoesNotMatter(t *testing.T) {
 			want = got
 		}
 		if got != want {
-			t.Fatalf("another order of declaration gives other bytes:\n%s\nwant\n%s", got, want)
+			t.Fatalf("declared in the order %v: got\n%s\nwant\n%s", order, got, want)
 		}
 	}
 }
 
+// An answer is for the task with its id, so a retry and a resume do not change the id.
+//
 // Requirement: An answer to an old question
 func TestTaskIDs_AreStableAndUnique(t *testing.T) {
 	var ran counter
@@ -123,10 +130,10 @@ func TestTaskIDs_AreStableAndUnique(t *testing.T) {
 	fails = false
 	resume(t, g, graph.Answers{}, graph.Done)
 	if len(ran.n) != 3 {
-		t.Errorf("three tasks have the ids %v", ran.n)
+		t.Errorf("got the ids %v, want one for each of 3 tasks", ran.n)
 	}
 	invoke(t, g, "t1", graph.Done)
 	if len(ran.n) != 6 {
-		t.Errorf("six tasks of two turns have the ids %v", ran.n)
+		t.Errorf("got the ids %v, want one for each of 6 tasks in two turns", ran.n)
 	}
 }

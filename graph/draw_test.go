@@ -106,6 +106,7 @@ func TestDraw_Labels(t *testing.T) {
 	b.Node("b", logs("b"))
 	b.Label("a", "b", `x < "1"`)
 	b.Label("a", "b", "y is\n set")
+	b.Label("a", "b", `x < "1"`) // again
 	b.Label("a", graph.End, "else")
 	b.Edge(graph.Start, "a")
 	b.Edge("b", graph.End)

@@ -54,6 +54,8 @@ func insert(set []int, n int) []int {
 	return slices.Insert(set, at, n)
 }
 
+// source returns the number of the node that an edge, a branch or a join leads from. A mistake
+// begins with what.
 func (c *compiler) source(pos place, what, name string) (n int, ok bool) {
 	switch name {
 	case End:
@@ -78,11 +80,10 @@ func (c *compiler) addBranches() {
 		if b.from != Start {
 			from, ok = c.source(b.pos, "a branch", b.from)
 		}
+		names := withoutParent(b.targets)
+		ts := c.resolve(b.pos, "a branch from ", b.from, names)
 		if ok {
-			b.targets = c.withoutParent(from, b.targets)
-		}
-		ts := c.resolve(b.pos, "a branch from ", b.from, b.targets)
-		if ok {
+			c.markLeaves(from, b.targets)
 			c.p.nodes[from].branches = append(c.p.nodes[from].branches, branch{b.call, ts})
 		}
 	}
@@ -106,6 +107,9 @@ func (c *compiler) addJoins() {
 			if from, ok := c.source(j.pos, "the join into "+quote(j.to), name); ok {
 				sources = insert(sources, from)
 			}
+		}
+		if !known {
+			continue
 		}
 		if slices.ContainsFunc(into[to], func(o int) bool { return slices.Equal(c.p.shape.Joins[o].Sources, sources) }) {
 			continue // declared twice, like an edge
@@ -138,27 +142,30 @@ func (c *compiler) addHandlers() {
 			continue
 		}
 		given[d.node] = d.pos
+		all := d.node == "*"
+		if d.call == nil {
+			c.fail(d.pos, "the handler of %q has no function", d.node)
+		}
+		if !ok && !all {
+			c.fail(d.pos, "%q has a handler, but is not a node%s", d.node, c.suggest(d.node))
+		}
 		switch {
 		case d.call == nil:
-			c.fail(d.pos, "the handler of %q has no function", d.node)
-		case d.node == "*":
+		case all:
 			defer c.handleAll(d)
-		case !ok:
-			c.fail(d.pos, "%q has a handler, but is not a node%s", d.node, c.suggest(d.node))
-		default:
-			d.targets = c.withoutParent(n, d.targets)
+		case ok:
+			c.markLeaves(n, d.targets)
 			c.p.nodes[n].onError = c.handler(d)
 		}
 	}
 }
 
+// handleAll gives a handler to all nodes that have none.
 func (c *compiler) handleAll(d handlerDraft) {
-	declared := d.targets
-	d.targets = slices.DeleteFunc(slices.Clone(declared), func(name string) bool { return name == Parent })
 	h := c.handler(d)
 	for i := range c.p.nodes {
 		if n := &c.p.nodes[i]; n.onError == nil && i != c.entry {
-			c.withoutParent(i, declared)
+			c.markLeaves(i, d.targets)
 			n.onError = h
 		}
 	}
@@ -166,17 +173,17 @@ func (c *compiler) handleAll(d handlerDraft) {
 
 func (c *compiler) handler(d handlerDraft) *job {
 	j := c.job("the handler of ", d.node, &d.nodeDraft)
-	j.targets = c.resolve(d.pos, "the handler of ", d.node, d.targets)
+	j.targets = c.resolve(d.pos, "the handler of ", d.node, withoutParent(d.targets))
 	return &j
 }
 
-// withoutParent returns the targets of node n, or of its handler or a branch, without Parent, and
-// notes whether that was one of them.
-func (c *compiler) withoutParent(n int, names []string) []string {
-	if !slices.Contains(names, Parent) {
-		return names
-	}
-	c.p.nodes[n].leaves = true
+// markLeaves notes that node n may leave the graph if Parent is one of its targets, or of those of
+// its handler or a branch.
+func (c *compiler) markLeaves(n int, names []string) {
+	c.p.nodes[n].leaves = c.p.nodes[n].leaves || slices.Contains(names, Parent)
+}
+
+func withoutParent(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == Parent })
 }
 
@@ -223,10 +230,11 @@ func (c *compiler) addLabels() {
 			c.p.wayLabels = map[way]string{}
 		}
 		at := way{from, to}
-		if first := c.p.wayLabels[at]; first != "" && first != text {
-			text = first + " or " + text
+		if first := c.p.wayLabels[at]; first == "" {
+			c.p.wayLabels[at] = text
+		} else if !slices.Contains(strings.Split(first, " or "), text) {
+			c.p.wayLabels[at] = first + " or " + text
 		}
-		c.p.wayLabels[at] = text
 	}
 }
 
