@@ -47,7 +47,7 @@ type Plan struct {
 	// Tools are the tools of a plan without an agent.
 	Tools []string `json:"tools,omitempty"`
 	// Review shows the plan of a model to a person before it is executed.
-	Review bool `json:"review,omitempty"`
+	Review *bool `json:"review,omitempty"`
 	// Task is the message of the user.
 	Task string `json:"task"`
 	// Capabilities are those that the plan may use.
@@ -76,9 +76,9 @@ func planKind(p Program) workflow.Kind {
 
 // Check refuses agents and capabilities that the program does not have.
 func (p *Plan) Check(given func(string) bool) error {
-	err := written(given, map[string]bool{"agent": p.Agent == "", "capabilities": p.Capabilities == nil, "model": p.Model == "", "tools": p.Tools == nil})
+	err := written(given, map[string]bool{"agent": p.Agent == "", "capabilities": p.Capabilities == nil, "model": p.Model == "", "tools": p.Tools == nil, "review": p.Review == nil})
 	if p.withModel() {
-		return errors.Join(err, p.checkList())
+		return errors.Join(err, p.checkList(given))
 	}
 	c, missing := pick(p.program.Agents, "agent", p.Agent)
 	if missing != nil {

@@ -9,22 +9,26 @@ import (
 	"github.com/weftrun/weft/nodes/react"
 )
 
-// withModel reports whether a model plans a list of items, and no agent of the program.
+// withModel reports whether a model plans, rather than an agent of the program.
 func (p *Plan) withModel() bool {
-	return p.Model != "" || p.Tools != nil || p.Review || p.Agent == "" && len(p.program.Agents) == 0
+	if p.Model != "" || p.Tools != nil || p.review() {
+		return true
+	}
+	return p.Agent == "" && len(p.program.Agents) == 0
 }
 
-// checkList checks a plan of a model.
-func (p *Plan) checkList() error {
-	var errs []error
-	if p.Agent != "" || p.Capabilities != nil || p.Contexts != nil {
-		errs = append(errs, &refusal{"model, tools and review are for a plan without an agent; agent, capabilities and contexts for one with an agent"})
+func (p *Plan) review() bool { return p.Review != nil && *p.Review }
+
+// checkList checks the parameters of a plan by a model.
+func (p *Plan) checkList(given func(string) bool) error {
+	if p.Agent != "" || p.Capabilities != nil || given("contexts") {
+		return &refusal{"a plan has either agent, capabilities and contexts, or model, tools and review"}
 	}
 	_, missing := p.program.model(p.Model)
-	return errors.Join(append(errs, missing, (&Agent{Tools: p.Tools, program: p.program}).checkTools())...)
+	return errors.Join(missing, (&Agent{Tools: p.Tools, program: p.program}).checkTools())
 }
 
-// list returns the graph that plans a list and executes it.
+// list returns the graph in which a model plans a list of items, which are then executed.
 func (p *Plan) list(cfg graph.Config) (workflow.Child, error) {
 	m, err := p.program.model(p.Model)
 	if err != nil {
@@ -38,7 +42,7 @@ func (p *Plan) list(cfg graph.Config) (workflow.Child, error) {
 	if err != nil {
 		return workflow.Child{}, err
 	}
-	b, err := pes.New(pes.WithModel(pes.Config{Execute: execute, Tools: tools, Review: p.Review}, m))
+	b, err := pes.New(pes.WithModel(pes.Config{Execute: execute, Tools: tools, Review: p.review()}, m))
 	if err != nil {
 		return workflow.Child{}, err
 	}
@@ -50,7 +54,7 @@ func (p *Plan) list(cfg graph.Config) (workflow.Child, error) {
 	return workflow.ChildOf(g, begin, func(_ *Plan, s *pes.State) (any, error) { return endList(s) }), nil
 }
 
-// endList returns the result of a list.
+// endList returns the result of that graph, or a TurnError with its problem.
 func endList(s *pes.State) (any, error) {
 	res := PlanResult{Text: s.Answer.Get(), Contexts: map[string]any{}, Steps: []string{}}
 	if problem := s.Problem.Get(); problem != "" {

@@ -87,10 +87,12 @@ func TestPlanNode_MistakesWithAModel(t *testing.T) {
 	t.Parallel()
 	p := listProgram(t, func() error { return nil })
 	for plan, want := range map[string]string{
-		`{task: x, tools: [wether]}`:                `there is no tool "wether"; known are weather`,
-		`{task: x, model: large}`:                   `there is no model "large"`,
-		`{task: x, model: small, agent: a}`:         "for a plan without an agent",
-		`{task: x, model: small, contexts: {A: 1}}`: "for a plan without an agent",
+		`{task: x, tools: [wether]}`:                           `there is no tool "wether"; known are weather`,
+		`{task: x, model: large}`:                              `there is no model "large"`,
+		`{task: x, model: small, agent: a}`:                    "a plan has either agent",
+		`{task: x, model: small, contexts: {A: 1}}`:            "a plan has either agent",
+		`{task: x, model: small, contexts: "${{ {'A': 1} }}"}`: "a plan has either agent",
+		`{task: x, model: small, review: "${{ 1 > 0 }}"}`:      "review must be constant",
 	} {
 		_, err := workflow.Parse("in.yaml", []byte("version: 1\nnodes: {a: {plan: "+plan+", next: END}}\n"), workflow.Options{Kinds: p.Kinds()})
 		if err == nil || !strings.Contains(err.Error(), want) {
