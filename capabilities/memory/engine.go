@@ -55,7 +55,8 @@ type Config struct {
 	// Extract returns the facts of a session; nil is Statements. A source needs only its Message;
 	// the engine sets the rest. It may be called again for a session that was offered before.
 	Extract func(ctx context.Context, e session.Ended) ([]Fact, error)
-	// Known is how many facts Bootstrap returns, the latest ones; 0 is 10.
+	// Known is how many facts Bootstrap returns, the latest ones; 0 means 10, and the most is
+	// longterm.MaxLimit.
 	Known int
 }
 
@@ -77,6 +78,9 @@ func New(cfg Config) (*Engine, error) {
 	}
 	if cfg.Extract == nil {
 		cfg.Extract = Statements
+	}
+	if cfg.Known < 0 || cfg.Known > longterm.MaxLimit {
+		return nil, fmt.Errorf("%w: Known must be from 0 to %d (got %d)", ErrConfig, longterm.MaxLimit, cfg.Known)
 	}
 	cfg.Known = cmp.Or(cfg.Known, 10)
 	return &Engine{cfg}, nil

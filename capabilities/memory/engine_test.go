@@ -141,7 +141,7 @@ func TestBootstrap_ReturnsTheLatestFacts(t *testing.T) {
 	offload(t, e, ended("1", "I drink green tea."))
 	offload(t, e, ended("2", "My dog is called Byron."))
 	text, err := e.Bootstrap(t.Context(), "ada")
-	if err != nil || text != "From earlier conversations, in the user's words:\n- My dog is called Byron. (2026-05-01)" {
+	if err != nil || text != "From earlier conversations:\n- My dog is called Byron. (2026-05-01)" {
 		t.Errorf("got %q, %v", text, err)
 	}
 	if err := e.Forget(t.Context(), "ada"); err != nil {
@@ -270,7 +270,7 @@ func TestUser_AnyName(t *testing.T) {
 	if text, err := e.Bootstrap(t.Context(), ""); text != "" || err != nil {
 		t.Errorf("rule: nothing is stored without a user\n got: %q, %v", text, err)
 	}
-	for _, cfg := range []memory.Config{{}, {Store: new(longterm.Map), Root: []string{"\x00"}}} {
+	for _, cfg := range []memory.Config{{}, {Store: new(longterm.Map), Root: []string{"\x00"}}, {Store: new(longterm.Map), Known: -1}, {Store: new(longterm.Map), Known: longterm.MaxLimit + 1}} {
 		if _, err := memory.New(cfg); !errors.Is(err, memory.ErrConfig) {
 			t.Errorf("got %v, want ErrConfig", err)
 		}
@@ -300,7 +300,7 @@ func TestSessions_RememberTheirUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	log, err := m.Log(t.Context(), "s")
-	if err != nil || len(log) != 1 || log[0].Text() != "Be brief.\n\nFrom earlier conversations, in the user's words:\n- I drink green tea. (2026-05-01)" {
+	if err != nil || len(log) != 1 || log[0].Text() != "Be brief.\n\nFrom earlier conversations:\n- I drink green tea. (2026-05-01)" {
 		t.Errorf("got %v, %v", log, err)
 	}
 }

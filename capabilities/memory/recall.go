@@ -15,17 +15,19 @@ import (
 // Recalled is a fact that matches a query.
 type Recalled struct {
 	Fact
-	// Score orders the results of one Recall, the greatest first. It has no other meaning.
+	// Score orders the results of one Recall, the greatest first. Scores of two calls cannot be
+	// compared.
 	Score float64
 }
 
-// maxAsked limits the words of a query.
+// maxAsked is how many words of a query are searched for, the longest ones.
 const maxAsked = 16
 
 var facts = longterm.Filter{{Path: "kind", Op: longterm.Eq, Value: kindFact}}
 
-// Recall returns the facts of a user that match a query best, at most limit; 0 is 10. It returns an
-// error only if both searches failed.
+// Recall returns the facts of a user that match a query best, at most limit; 0 means 10, and the
+// most is longterm.MaxLimit. An Index is searched by words and by meaning; if one of them fails,
+// Recall returns what the other finds.
 func (e *Engine) Recall(ctx context.Context, user, query string, limit int) ([]Recalled, error) {
 	if limit < 0 {
 		return nil, fmt.Errorf("%w: the limit must not be negative (got %d)", longterm.ErrQuery, limit)
@@ -34,11 +36,11 @@ func (e *Engine) Recall(ctx context.Context, user, query string, limit int) ([]R
 	ns, best := e.Namespace(user), ranking{}
 	err := e.byWords(ctx, ns, query, &best)
 	if _, ok := e.cfg.Store.(*longterm.Index); ok && strings.TrimSpace(query) != "" {
-		near := e.byMeaning(ctx, ns, query, limit, &best)
-		if near == nil || err == nil {
-			near, err = nil, nil // one way is enough
+		if err2 := e.byMeaning(ctx, ns, query, limit, &best); err2 == nil || err == nil {
+			err = nil // one successful search is enough
+		} else {
+			err = errors.Join(err, err2)
 		}
-		err = errors.Join(err, near)
 	}
 	if err != nil {
 		return nil, err
@@ -72,7 +74,7 @@ func (e *Engine) byMeaning(ctx context.Context, ns []string, query string, limit
 	return nil
 }
 
-// ranking sums scores.
+// ranking sums the scores of items by key.
 type ranking struct {
 	items []longterm.Item
 	score map[string]float64
@@ -88,7 +90,7 @@ func (r *ranking) add(i longterm.Item, score float64) {
 	r.score[i.Key] += score
 }
 
-// first returns the best; among equal ones the latest.
+// first returns the limit best items; of those with one score, the latest first.
 func (r *ranking) first(limit int) ([]Recalled, error) {
 	slices.SortStableFunc(r.items, func(a, b longterm.Item) int {
 		if n := cmp.Or(cmp.Compare(r.score[b.Key], r.score[a.Key]), b.Updated.Compare(a.Updated)); n != 0 {
@@ -118,7 +120,8 @@ func newer(a, b longterm.Item) int {
 	return cmp.Or(at(b).Compare(at(a)), cmp.Compare(a.Key, b.Key))
 }
 
-// Bootstrap implements session.Engine: it returns the latest facts, with their dates.
+// Bootstrap implements session.Engine: it returns the latest facts, with their dates; "" if there
+// are none.
 func (e *Engine) Bootstrap(ctx context.Context, user string) (string, error) {
 	if user == "" {
 		return "", nil
@@ -128,7 +131,7 @@ func (e *Engine) Bootstrap(ctx context.Context, user string) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	b.WriteString("From earlier conversations, in the user's words:")
+	b.WriteString("From earlier conversations:")
 	slices.SortStableFunc(page.Items, func(a, b longterm.Found) int {
 		return cmp.Or(b.Updated.Compare(a.Updated), newer(a.Item, b.Item))
 	})

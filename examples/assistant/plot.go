@@ -71,11 +71,11 @@ func drawPanel(b *strings.Builder, t Table, column, y int) {
 	fmt.Fprintf(b, `<text x="%d" y="%d" %s>%s</text>`+"\n", margin, y+12, font, html.EscapeString(t.Columns[column]))
 	step := float64(width-2*margin) / float64(max(1, len(t.Rows)))
 	for i, r := range t.Rows {
-		v := r.Values[column]
+		v, period := r.Values[column], html.EscapeString(r.Period)
 		x, top := margin+step*float64(i), zero-max(v, 0)*scale
 		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="#4878a8"><title>%s: %.1f</title></rect>`+"\n",
-			x, top, step*0.8, max(v, -v)*scale, r.Period, v)
-		fmt.Fprintf(b, `<text x="%.1f" y="%d" %s text-anchor="middle">%s</text>`+"\n", x+step*0.4, y+ground+14, font, r.Period)
+			x, top, step*0.8, max(v, -v)*scale, period, v)
+		fmt.Fprintf(b, `<text x="%.1f" y="%d" %s text-anchor="middle">%s</text>`+"\n", x+step*0.4, y+ground+14, font, period)
 	}
 	fmt.Fprintf(b, `<line x1="%d" y1="%.1f" x2="%d" y2="%.1f" stroke="black"/>`+"\n", margin, zero, width-margin, zero)
 }

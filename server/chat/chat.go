@@ -271,7 +271,7 @@ func (r *Reader) whole(m Message) (out []Event) {
 	for _, c := range m.Calls {
 		out = append(out, Event{Kind: Call, Message: m.ID, CallID: c.ID, Name: c.Name},
 			Event{Kind: Arguments, Message: m.ID, CallID: c.ID, Name: c.Name, Delta: string(c.Args)},
-			Event{Kind: CallEnd, Message: m.ID, CallID: c.ID, Name: c.Name, Data: c.Args})
+			Event{Kind: CallEnd, Message: m.ID, CallID: c.ID, Name: c.Name, Data: object(string(c.Args))})
 	}
 	return append(out, Event{Kind: End, Message: m.ID, Usage: m.Usage})
 }

@@ -1,7 +1,7 @@
-// Package chat reads the event log of a run as a conversation: messages that are streamed or come
-// whole, calls of tools and their results, and what the run asks. Protocols for chats project what
-// clients get from it, see packages a2a, agui and aisdk.
+// Package chat converts the event log of a run to the events of a conversation: messages, calls of
+// tools and their results, and questions. Packages a2a, agui and aisdk convert these to their
+// protocols.
 //
-// The messages of a run are the tokens of models in all graphs, and the messages that the nodes of
-// the root graph add and that were not streamed. What people said is not repeated.
+// The messages are those that models stream in any graph, and the messages of models and tools that
+// nodes of the root graph add. Messages of users and of the system are left out.
 package chat

@@ -2,7 +2,7 @@ package wire_test
 
 import (
 	"encoding/json"
-	"slices"
+	"reflect"
 	"testing"
 
 	"github.com/weftrun/weft/checkpoint"
@@ -10,7 +10,7 @@ import (
 	"github.com/weftrun/weft/server/wire"
 )
 
-func TestClassic_EventsOfModels(t *testing.T) {
+func TestClassic_TokensAreEventsOfAModel(t *testing.T) {
 	log := record(t, streamGraph(t, &checkpoint.Memory{}), "done", graph.Sync)
 	c := wire.NewClassic(wire.ClassicOptions{Run: "r1", Modes: []string{wire.ModeEvents}, After: -1})
 	var models []string
@@ -35,10 +35,10 @@ func TestClassic_EventsOfModels(t *testing.T) {
 	compare(t, models, []string{"on_chat_model_start ", "on_chat_model_stream ", "on_chat_model_stream ", "on_chat_model_end Yes"})
 }
 
-// Each stream can be cut anywhere: what comes after an id is the rest.
-func TestClassic_EveryRestIsTheSame(t *testing.T) {
+// A reader may go on after any id: it gets exactly the later events.
+func TestClassic_AfterAnIDComeTheLaterEvents(t *testing.T) {
 	log := record(t, streamGraph(t, &checkpoint.Memory{}), "ask", graph.Sync)
-	ids := func(o wire.ClassicOptions) (all []uint64) {
+	read := func(o wire.ClassicOptions) (all []wire.ServerEvent) {
 		o.Run = "r1"
 		c := wire.NewClassic(o)
 		for _, e := range log {
@@ -47,19 +47,22 @@ func TestClassic_EveryRestIsTheSame(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, ev := range events {
-				all = append(all, ev.ID)
+				all = append(all, ev)
 			}
 		}
 		return all
 	}
-	for _, modes := range [][]string{{"values"}, {"updates", "tasks"}, {"values", "messages", "debug"}, {"events", "messages-tuple"}} {
-		all := ids(wire.ClassicOptions{Modes: modes, After: -1})
-		for i, id := range all {
-			if wide := len(modes) > 1 || modes[0] != "values"; !wide && id != uint64(i) || wide && id < wire.WideIDs {
-				t.Errorf("modes %v: event %d has the id %d", modes, i, id)
+	for _, modes := range [][]string{{wire.ModeValues}, {wire.ModeUpdates, wire.ModeTasks}, {wire.ModeValues, wire.ModeMessages, wire.ModeDebug}, {wire.ModeEvents, wire.ModeMessagesTuple}} {
+		all := read(wire.ClassicOptions{Modes: modes, After: -1})
+		for i, ev := range all {
+			switch only := len(modes) == 1 && modes[0] == wire.ModeValues; {
+			case only && ev.ID != uint64(i):
+				t.Errorf("modes %v: event %d has the id %d, want %[2]d", modes, i, ev.ID)
+			case !only && ev.ID < wire.WideIDs:
+				t.Errorf("modes %v: event %d has the id %d, want at least %d", modes, i, ev.ID, uint64(wire.WideIDs))
 			}
-			if rest := ids(wire.ClassicOptions{Modes: modes, After: int64(id)}); !slices.Equal(rest, all[i+1:]) {
-				t.Errorf("modes %v after %d: got %v, want %v", modes, id, rest, all[i+1:])
+			if rest := read(wire.ClassicOptions{Modes: modes, After: int64(ev.ID)}); !reflect.DeepEqual(rest, append([]wire.ServerEvent(nil), all[i+1:]...)) {
+				t.Errorf("modes %v after %d: got %v, want %v", modes, ev.ID, rest, all[i+1:])
 			}
 		}
 	}

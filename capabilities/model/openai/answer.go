@@ -16,36 +16,37 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// maxRefusal limits the text of a refusal, in bytes.
+// maxRefusal limits the text of a refusal in a stream, in bytes.
 const maxRefusal = 64 << 10
 
-// answer reads an answer from the wire.
+// answer reads one response of the API and yields its chunks.
 type answer struct {
 	m       *Model
-	name    string // of the model
+	name    string // the name of the model
 	yield   func(model.Chunk) bool
-	begun   bool // a part of it was received
+	begun   bool // text, reasoning or a call was yielded
 	stopped bool // the caller stopped reading
 	stop    model.Stop
-	calls   bool
+	calls   bool // a call was yielded
 	refusal string
 }
 
-// read reads a response with a status of success.
+// read reads a successful response, streamed or in one piece.
 func (a *answer) read(res *http.Response) error {
 	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if media == "application/json" {
 		return a.whole(res.Body)
 	}
-	res.Header.Del("Content-Type")
+	res.Header.Del("Content-Type") // so that NewDecoder reads events, whatever type a server names
 	return a.events(ssestream.NewDecoder(res))
 }
 
+// bad returns a BadAnswer error of this model.
 func (a *answer) bad(format string, args ...any) error {
 	return &model.Error{Kind: model.BadAnswer, Model: a.name, Message: fmt.Sprintf(format, args...)}
 }
 
-// events reads a stream up to its [DONE].
+// events reads a stream to [DONE] or its end.
 func (a *answer) events(events ssestream.Decoder) error {
 	for events.Next() {
 		data := bytes.TrimSpace(events.Event().Data)
@@ -65,30 +66,31 @@ func (a *answer) events(events ssestream.Decoder) error {
 	return a.end(false)
 }
 
-// event takes one event of a stream.
+// event reads one event of a stream.
 func (a *answer) event(data []byte) error {
 	var failed struct {
 		Error json.RawMessage `json:"error"`
 	}
 	if err := json.Unmarshal(data, &failed); err != nil {
-		return a.bad("an event is no JSON: %s", a.m.http.Clean(string(data)))
+		return a.bad("an event must be a JSON object: %s", a.m.http.Clean(string(data)))
 	}
 	if len(failed.Error) > 0 && !bytes.Equal(failed.Error, []byte("null")) {
 		return a.m.serverError(a.name, failed.Error)
 	}
 	var c sdk.ChatCompletionChunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return a.bad("an event is no chunk of an answer: %s", a.m.http.Clean(string(data)))
+		return a.bad("an event must be a chunk of a chat completion: %s", a.m.http.Clean(string(data)))
 	}
 	return a.chunk(c)
 }
 
+// chunk yields the first choice of a chunk.
 func (a *answer) chunk(c sdk.ChatCompletionChunk) error {
 	out := model.Chunk{Model: c.Model, Usage: usage(c.Usage)}
 	var calls []model.CallDelta
 	for _, ch := range c.Choices {
 		if ch.Index != 0 {
-			continue // one answer was asked for
+			continue // the request asks for one
 		}
 		d := ch.Delta
 		out.Text += d.Content
@@ -128,8 +130,8 @@ func (a *answer) emit(c model.Chunk) {
 	a.stopped = !a.yield(c)
 }
 
-// finish stores why the answer ended. The Stop is yielded at the end of the stream, because calls
-// and usage may follow.
+// finish stores the finish reason, which end yields because calls and usage may follow it. Reasons
+// that are not known here mean StopEnd.
 func (a *answer) finish(reason string) error {
 	switch reason {
 	case "":
@@ -147,17 +149,17 @@ func (a *answer) finish(reason string) error {
 	return nil
 }
 
-// end ends the answer. If the server sent no finish reason, done reports whether the answer is
-// complete.
-func (a *answer) end(done bool) error {
+// end yields the Stop, or returns why the answer is not valid. complete reports whether the
+// response is known to have ended, for servers that send no finish reason.
+func (a *answer) end(complete bool) error {
 	switch {
 	case a.refusal != "":
 		return &model.Error{Kind: model.Refused, Model: a.name, Message: a.m.http.Clean(a.refusal)}
-	case a.stop == "" && !done:
+	case a.stop == "" && !complete:
 		return io.ErrUnexpectedEOF
 	case a.stop == "" && !a.begun:
-		return a.bad("the answer has no choices")
-	case a.stop == "", a.stop == model.StopEnd && a.calls:
+		return a.bad("the answer is empty")
+	case a.stop == "", a.stop == model.StopEnd && a.calls: // some servers send no reason, or stop, after calls
 		a.stop = model.StopEnd
 		if a.calls {
 			a.stop = model.StopCalls
@@ -167,7 +169,7 @@ func (a *answer) end(done bool) error {
 	return nil
 }
 
-// whole reads an answer that is not streamed.
+// whole reads an answer that is not streamed. Its reasoning is left out.
 func (a *answer) whole(body io.Reader) error {
 	data, err := io.ReadAll(body)
 	if err != nil {
@@ -179,7 +181,7 @@ func (a *answer) whole(body io.Reader) error {
 	var c sdk.ChatCompletion
 	switch err := errors.Join(json.Unmarshal(data, &head), json.Unmarshal(data, &c)); {
 	case err != nil:
-		return a.bad("the answer is no JSON: %s", a.m.http.Clean(string(data)))
+		return a.bad("the answer must be a chat completion: %s", a.m.http.Clean(string(data)))
 	case len(head.Error) > 0 && !bytes.Equal(head.Error, []byte("null")):
 		return a.m.serverError(a.name, head.Error)
 	case len(c.Choices) == 0:
@@ -199,7 +201,8 @@ func (a *answer) whole(body io.Reader) error {
 	return a.end(true)
 }
 
-// usage returns the cost of an answer, or nil if it was not reported.
+// usage returns the numbers of tokens, or nil if they were not reported. Servers send negative and
+// absurd numbers, so they are bounded.
 func usage(u sdk.CompletionUsage) *message.Usage {
 	if !u.JSON.TotalTokens.Valid() && !u.JSON.PromptTokens.Valid() && !u.JSON.CompletionTokens.Valid() {
 		return nil
@@ -210,7 +213,7 @@ func usage(u sdk.CompletionUsage) *message.Usage {
 	return out
 }
 
-// reasoning returns the first of these fields that is a string.
+// reasoning returns the first of these fields that is a string with text.
 func reasoning(fields ...string) (text string) {
 	for _, f := range fields {
 		if json.Unmarshal([]byte(f), &text) == nil && text != "" {

@@ -66,8 +66,8 @@ func (p place) ask(store, thread string) {
 	p.must(4, "run", p.path("nagging.yaml"), "--thread", thread, "--store", store)
 }
 
-// A waker is killed before and after each of its writes while it sends notices. The next one sends
-// the rest, and none after the answer.
+// TestWake_KillAtEachWriteOfNotices kills a waker at each of its writes while it sends notices. The
+// next waker sends the rest. After the answer no notice is sent.
 func TestWake_KillAtEachWriteOfNotices(t *testing.T) {
 	killAtEachWrite(t, 2, func(p place, store, crash string) (killed bool) {
 		p.ask(store, "t")
@@ -83,8 +83,8 @@ func TestWake_KillAtEachWriteOfNotices(t *testing.T) {
 	})
 }
 
-// printed runs a waker until it has printed a reminder and an escalation, or is dead. It adds what
-// was printed to seen.
+// printed runs a waker until seen has a reminder and an escalation, or the waker is dead. It adds
+// what the waker printed to seen, and reports whether it was killed.
 func (p place) printed(seen notices, store string) (killed bool) {
 	p.Helper()
 	cmd := p.command("wake", p.path("nagging.yaml"), "--json", "--log", "error", "--store", store)
@@ -101,6 +101,7 @@ func (p place) printed(seen notices, store string) (killed bool) {
 		var n wake.Notice
 		if err := json.Unmarshal(lines.Bytes(), &n); err != nil {
 			p.Errorf("%s: %v", lines.Text(), err)
+			continue
 		}
 		if seen.add(n.Kind, n.At); seen.both() {
 			_ = cmd.Process.Signal(os.Interrupt) // it may be dead
@@ -108,7 +109,7 @@ func (p place) printed(seen notices, store string) (killed bool) {
 	}
 	_ = cmd.Wait() // its exit code is what counts
 	if !late.Stop() {
-		p.Fatalf("there was no notice in time; got %v", seen)
+		p.Fatalf("the waker did not send both notices within %v; got %v", noticeTime, seen)
 	}
 	return cmd.ProcessState.ExitCode() == -1
 }
