@@ -26,7 +26,7 @@ import (
 
 // Options are the settings of a Server.
 type Options struct {
-	// Address is HOST:PORT; "" means a free port of 127.0.0.1.
+	// Address is IP:PORT; "" means a free port of 127.0.0.1.
 	Address string
 	// Namespace is made when the server starts; "" means default.
 	Namespace string
@@ -59,8 +59,11 @@ func Start(o Options) (*Server, error) {
 		s.Address = net.JoinHostPort(host, strconv.Itoa(ports[0]))
 	} else {
 		h, p, err := net.SplitHostPort(s.Address)
+		if err == nil && net.ParseIP(h) == nil {
+			err = fmt.Errorf("%q is not an IP address", h)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("e2e: address must be HOST:PORT (got %q): %w", s.Address, err)
+			return nil, fmt.Errorf("e2e: address must be IP:PORT (got %q): %w", s.Address, err)
 		}
 		if ports[0], err = strconv.Atoi(p); err != nil {
 			return nil, fmt.Errorf("e2e: port must be a number (got %q)", p)

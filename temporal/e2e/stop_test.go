@@ -115,3 +115,12 @@ func TestStop_BeforeAWorkerComes(t *testing.T) {
 		})
 	}
 }
+
+func TestStart_AddressMustBeAnIP(t *testing.T) {
+	for _, address := range []string{"localhost:7233", "127.0.0.1", "127.0.0.1:http"} {
+		if s, err := Start(Options{Address: address}); err == nil {
+			t.Errorf("%s: the server was started; want an error", address)
+			s.Stop()
+		}
+	}
+}

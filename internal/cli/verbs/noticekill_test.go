@@ -12,9 +12,9 @@ import (
 	"github.com/weftrun/weft/wake"
 )
 
-// nagging has a question that reminds and escalates.
-const nagging = `version: 1
-name: nagging
+// reminding has a question with a reminder and an escalation.
+const reminding = `version: 1
+name: reminding
 state: {said: string}
 output: [said]
 nodes:
@@ -24,10 +24,10 @@ nodes:
     next: END
 `
 
-// noticeTime is how long a test waits for a notice.
+// noticeTime is how long a waker may take to send a reminder and an escalation.
 const noticeTime = 2 * time.Minute
 
-// notices are those of a thread that a test has seen.
+// notices counts the notices that were printed, by kind and by the time at which they were due.
 type notices map[wake.Kind]map[time.Time]int
 
 func (n notices) add(kind wake.Kind, at time.Time) {
@@ -37,33 +37,34 @@ func (n notices) add(kind wake.Kind, at time.Time) {
 	n[kind][at]++
 }
 
-// both reports whether there was a reminder and an escalation.
+// both reports whether a reminder and an escalation were printed.
 func (n notices) both() bool { return len(n[wake.Reminder]) > 0 && len(n[wake.Escalation]) > 0 }
 
-// check wants one escalation, and no notice more than once but for a kill.
+// check fails unless there is one escalation and at least one reminder. A notice may be sent twice
+// only if a waker was killed.
 func (n notices) check(t *testing.T, killed bool) {
 	t.Helper()
 	if len(n[wake.Escalation]) != 1 || len(n[wake.Reminder]) == 0 {
-		t.Errorf("rule: no notice is lost; got %v", n)
+		t.Errorf("rule: one escalation and at least one reminder are sent\n got: %v", n)
 	}
-	twice := 0
+	again := 0
 	for kind, times := range n {
 		for at, sent := range times {
-			if twice += sent - 1; sent > 2 {
-				t.Errorf("the %s of %v was sent %d times", kind, at, sent)
+			if again += sent - 1; sent > 2 {
+				t.Errorf("rule: a notice is sent at most twice\n got: the %s of %v, %d times", kind, at, sent)
 			}
 		}
 	}
-	if twice > 0 && !killed {
-		t.Errorf("rule: only a notice of a process that died is sent again; got %v", n)
+	if again > 0 && !killed {
+		t.Errorf("rule: a notice is sent again only after a kill\n got: %v", n)
 	}
 }
 
-// ask runs the workflow nagging on a thread.
+// ask starts a run that waits for an answer.
 func (p place) ask(store, thread string) {
 	p.Helper()
-	p.write("nagging.yaml", nagging)
-	p.must(4, "run", p.path("nagging.yaml"), "--thread", thread, "--store", store)
+	p.write("reminding.yaml", reminding)
+	p.must(4, "run", p.path("reminding.yaml"), "--thread", thread, "--store", store)
 }
 
 // TestWake_KillAtEachWriteOfNotices kills a waker at each of its writes while it sends notices. The
@@ -77,7 +78,7 @@ func TestWake_KillAtEachWriteOfNotices(t *testing.T) {
 		}
 		seen.check(p.T, killed)
 		p.untilEnds(0, "resume", "--thread", "t", "--answer", "yes", "--store", store)
-		got := p.must(0, "wake", p.path("nagging.yaml"), "--once", "--store", store).stdout
+		got := p.must(0, "wake", p.path("reminding.yaml"), "--once", "--store", store).stdout
 		expect(p.T, "what is due after the answer", got, "started 0, resumed 0, notices 0, failed 0\n")
 		return killed
 	})
@@ -87,7 +88,7 @@ func TestWake_KillAtEachWriteOfNotices(t *testing.T) {
 // what the waker printed to seen, and reports whether it was killed.
 func (p place) printed(seen notices, store string) (killed bool) {
 	p.Helper()
-	cmd := p.command("wake", p.path("nagging.yaml"), "--json", "--log", "error", "--store", store)
+	cmd := p.command("wake", p.path("reminding.yaml"), "--json", "--log", "error", "--store", store)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -107,7 +108,7 @@ func (p place) printed(seen notices, store string) (killed bool) {
 			_ = cmd.Process.Signal(os.Interrupt) // it may be dead
 		}
 	}
-	_ = cmd.Wait() // its exit code is what counts
+	_ = cmd.Wait() // the exit code is looked at below
 	if !late.Stop() {
 		p.Fatalf("the waker did not send both notices within %v; got %v", noticeTime, seen)
 	}
