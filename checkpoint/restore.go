@@ -230,9 +230,10 @@ func schemaError(err error) error {
 	return fmt.Errorf("%w: %w", ErrSchema, err)
 }
 
-// fold joins the pieces of a value. Records of the first version have no kinds.
+// fold joins the pieces of a value, with the channel of its field if package state cannot. Records
+// of the first version have no kinds.
 func fold(ch state.Channel, kind state.Kind, pieces []json.RawMessage) (json.RawMessage, error) {
-	if f, ok := ch.(state.StoredFolder); ok && len(pieces) > 1 && !slices.Contains(state.Kinds(), kind) {
+	if f, ok := ch.(state.StoredFolder); ok && len(pieces) > 1 && kind != "state.ContextData" && !slices.Contains(state.Kinds(), kind) {
 		return f.FoldStored(pieces)
 	}
 	return state.FoldStored(kind, pieces)

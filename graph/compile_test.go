@@ -236,6 +236,7 @@ func TestCompile_OneMistakeHidesNoOther(t *testing.T) {
 	b.Edge(graph.Start, "a")
 	b.Join("typo", "a")
 	b.OnError("nowhere", graph.ErrorHandler[world]{})
+	b.OnError("neverland", graph.Handler(func(context.Context, *world, *graph.NodeError) (graph.Command, error) { return graph.Command{}, nil }, "astray"))
 	b.Branch("gone", func(context.Context, *world) (graph.Command, error) { return graph.Command{}, nil }, graph.Parent)
 	_, err := b.Compile(graph.Config{})
 	var found []string
@@ -243,7 +244,7 @@ func TestCompile_OneMistakeHidesNoOther(t *testing.T) {
 		found = append(found, m.What)
 	}
 	all := strings.Join(found, "\n")
-	for _, want := range []string{`leads to "typo"`, `"lost"`, `the handler of "nowhere" has no function`, `"nowhere" has a handler, but is not a node`, `leads from "gone"`} {
+	for _, want := range []string{`leads to "typo"`, `"lost"`, `the handler of "nowhere" has no function`, `"nowhere" has a handler, but is not a node`, `leads from "gone"`, `"neverland" has a handler, but is not a node`, `goes to "astray"`} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no mistake has %q:\n%s", want, all)
 		}

@@ -107,7 +107,10 @@ func TestDraw_Labels(t *testing.T) {
 	b.Label("a", "b", `x < "1"`)
 	b.Label("a", "b", "y is\n set")
 	b.Label("a", "b", `x < "1"`) // again
+	b.Label("a", graph.End, "p or q")
+	b.Label("a", graph.End, "p or q")
 	b.Label("a", graph.End, "else")
+	b.Label("a", graph.End, "p or q")
 	b.Edge(graph.Start, "a")
 	b.Edge("b", graph.End)
 	g := build(t, b, stored())
@@ -122,6 +125,9 @@ func TestDraw_Labels(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("want %s in\n%s", want, text)
 		}
+	}
+	if text := d.Text(); !strings.Contains(text, "p or q or else") || strings.Count(text, "p or q") != 1 {
+		t.Errorf("want the label p or q or else in\n%s", text)
 	}
 	for _, wrong := range [][3]string{{"a", "c", "x"}, {"b", graph.End, "x"}, {"c", "a", "x"}, {"a", "b", " "}} {
 		b := graph.New[world]("wrong")

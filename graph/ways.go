@@ -150,10 +150,11 @@ func (c *compiler) addHandlers() {
 			c.fail(d.pos, "%q has a handler, but is not a node%s", d.node, c.suggest(d.node))
 		}
 		switch {
-		case d.call == nil:
+		case d.call == nil || !ok && !all:
+			c.resolve(d.pos, "the handler of ", d.node, withoutParent(d.targets)) // for its mistakes
 		case all:
 			defer c.handleAll(d)
-		case ok:
+		default:
 			c.markLeaves(n, d.targets)
 			c.p.nodes[n].onError = c.handler(d)
 		}
@@ -232,7 +233,7 @@ func (c *compiler) addLabels() {
 		at := way{from, to}
 		if first := c.p.wayLabels[at]; first == "" {
 			c.p.wayLabels[at] = text
-		} else if !slices.Contains(strings.Split(first, " or "), text) {
+		} else if !strings.Contains(" or "+first+" or ", " or "+text+" or ") {
 			c.p.wayLabels[at] = first + " or " + text
 		}
 	}

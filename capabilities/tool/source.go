@@ -32,7 +32,8 @@ func (s *Set) WithSources(sources ...Source) *Set {
 	return &own
 }
 
-// Has reports whether name is a tool, a source, or may be a tool of a source that is not loaded.
+// Has reports whether name is a tool, a source, or begins as the tools of a source do, loaded or
+// not.
 func (s *Set) Has(name string) bool {
 	if s == nil {
 		return false
@@ -42,7 +43,9 @@ func (s *Set) Has(name string) bool {
 }
 
 // Load loads the tools of all sources that are not loaded yet. It stops at the first error, and may
-// be called again. A tool of a source that has the name of another tool is an [ErrTool].
+// be called again. It returns an [ErrTool] if a tool of a source has the name of a tool of the set
+// or of another source. A name that begins with the longer name of another source and "_" is
+// refused too.
 func (s *Set) Load(ctx context.Context) error {
 	if s == nil {
 		return nil

@@ -210,8 +210,8 @@ func (m *memories) list(ctx context.Context, ns string) (before bool, err error)
 	}
 	if _, err := m.call(ctx, memoryListScript, m.listKey(), []any{ns}); err != nil {
 		switch { // nothing was put yet, so no outcome of a put is unknown
-		case ctx.Err() != nil:
-			return false, fmt.Errorf("redis: the list of namespaces: %w", ctx.Err())
+		case brief.Ended(ctx) != nil:
+			return false, fmt.Errorf("redis: the list of namespaces: %w", brief.Ended(ctx))
 		case errors.Is(err, checkpoint.ErrUnknownOutcome):
 			return false, fmt.Errorf("%w: redis: the list of namespaces: %v", checkpoint.ErrUnavailable, err)
 		}

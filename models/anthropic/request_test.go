@@ -16,8 +16,8 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// sent returns the request that a server got.
-func sent(t *testing.T, cfg anthropic.Config, r model.Request) (body map[string]any) {
+// sentBody sends r to a server, and returns the body that it received.
+func sentBody(t *testing.T, cfg anthropic.Config, r model.Request) (body map[string]any) {
 	t.Helper()
 	m, s := connect(t, cfg, modeltest.Prepared(t, "as-it-should-be"))
 	if _, err := model.Generate(t.Context(), m, r); err != nil {
@@ -37,7 +37,7 @@ func parse(t *testing.T, text string) (v any) {
 	return v
 }
 
-func TestRequest_HasTheFormOfTheWire(t *testing.T) {
+func TestRequest_IsEncodedForTheAPI(t *testing.T) {
 	r := model.Request{
 		Model: "m-2",
 		Messages: []message.Message{
@@ -56,7 +56,7 @@ func TestRequest_HasTheFormOfTheWire(t *testing.T) {
 		Choice: model.Required, Temperature: new(0.5), MaxTokens: 99, StopAt: []string{"END"},
 		Options: map[string]json.RawMessage{"top_k": json.RawMessage(`7`), "thinking": json.RawMessage(`{"type":"enabled","budget_tokens":2048}`)},
 	}
-	got := sent(t, anthropic.Config{}, r)
+	got := sentBody(t, anthropic.Config{}, r)
 	id := got["messages"].([]any)[1].(map[string]any)["content"].([]any)[1].(map[string]any)["id"].(string)
 	if len(id) > 64 || strings.ContainsAny(id, "/:") {
 		t.Errorf("the ID of a call is %q", id)
@@ -138,7 +138,7 @@ func TestSchema_IsSentIfTheAPIEnforcesIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := hello()
 			r.Output = &model.Schema{JSON: json.RawMessage(tt.schema)}
-			got := sent(t, anthropic.Config{Form: tt.form}, r)
+			got := sentBody(t, anthropic.Config{Form: tt.form}, r)
 			format, enforced := got["output_config"]
 			if _, words := got["system"]; enforced != tt.enforced || words == tt.enforced {
 				t.Errorf("got %v and the system prompt %v", format, got["system"])
@@ -150,13 +150,13 @@ func TestSchema_IsSentIfTheAPIEnforcesIt(t *testing.T) {
 	}
 }
 
-func TestChoice_NamesTheToolToUse(t *testing.T) {
+func TestChoice_IsEncoded(t *testing.T) {
 	for choice, want := range map[model.Choice]string{
 		model.Use("see"): `{"type":"tool","name":"see"}`, model.None: `{"type":"none"}`, model.Auto: `null`,
 	} {
 		r := hello()
 		r.Tools, r.Choice = []model.Tool{{Name: "see"}}, choice
-		if d := cmp.Diff(parse(t, want), sent(t, anthropic.Config{}, r)["tool_choice"]); d != "" {
+		if d := cmp.Diff(parse(t, want), sentBody(t, anthropic.Config{}, r)["tool_choice"]); d != "" {
 			t.Errorf("%q: %s", choice, d)
 		}
 	}
@@ -168,21 +168,21 @@ func TestKey_IsSentAndNeverReported(t *testing.T) {
 	_, err := model.Generate(t.Context(), m, hello())
 	h := s.Headers()[0]
 	if h.Get("X-Api-Key") != key || h.Get("X-Team") != "team-token-9" || h.Get("Anthropic-Version") == "" {
-		t.Errorf("the server was sent %v", h)
+		t.Errorf("the server got %v, want the key, X-Team and a version", h)
 	}
 	if err == nil || strings.Contains(err.Error(), key) || strings.Contains(err.Error(), "team-token-9") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestKey_OfTheEnvironmentIsForItsServer(t *testing.T) {
+func TestKey_OfTheEnvironmentIsNotSentToAnotherServer(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "sk-of-the-environment")
 	s := recordedhttp.NewServer(modeltest.Prepared(t, "as-it-should-be"))
-	url, closed, err := s.Listen()
+	url, stop, err := s.Listen()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closed()
+	defer stop()
 	url = strings.TrimSuffix(url, "/v1")
 	ask := func(cfg anthropic.Config) string {
 		t.Helper()
@@ -198,20 +198,20 @@ func TestKey_OfTheEnvironmentIsForItsServer(t *testing.T) {
 		return all[len(all)-1].Get("X-Api-Key")
 	}
 	if got := ask(anthropic.Config{BaseURL: url}); got != "" {
-		t.Errorf("another server was sent %q", got)
+		t.Errorf("a server of Config.BaseURL got the key %q, want none", got)
 	}
 	t.Setenv("ANTHROPIC_BASE_URL", url)
 	if got := ask(anthropic.Config{}); got != "sk-of-the-environment" {
-		t.Errorf("the server was sent %q", got)
+		t.Errorf("the server of the environment got the key %q, want that of the environment", got)
 	}
 }
 
 func TestNew_RefusesInvalidConfigurations(t *testing.T) {
 	for name, cfg := range map[string]anthropic.Config{
-		"no address":   {BaseURL: "localhost:1"},
-		"a broken key": {BaseURL: "http://server.test", Key: "a\nb"},
-		"negative":     {BaseURL: "http://server.test", MaxTokens: -1},
-		"no such form": {BaseURL: "http://server.test", Form: "xml"},
+		"a URL without a scheme":  {BaseURL: "localhost:1"},
+		"a key with a line break": {BaseURL: "http://server.test", Key: "a\nb"},
+		"negative MaxTokens":      {BaseURL: "http://server.test", MaxTokens: -1},
+		"an unknown form":         {BaseURL: "http://server.test", Form: "xml"},
 	} {
 		if _, err := anthropic.New(cfg); !errors.Is(err, anthropic.ErrConfig) {
 			t.Errorf("%s: got %v", name, err)
@@ -232,24 +232,30 @@ func TestRequest_InvalidIsAnError(t *testing.T) {
 		}
 	}
 	if len(s.Requests()) != 0 {
-		t.Error("the server was asked all the same")
+		t.Errorf("the server got %d invalid requests, want none", len(s.Requests()))
 	}
 }
 
-func TestStream_RetriesNothing(t *testing.T) {
+func TestStream_IsNotRetried(t *testing.T) {
 	m, s := connect(t, anthropic.Config{}, modeltest.Prepared(t, "529"))
 	if _, err := model.Generate(t.Context(), m, hello()); model.KindOf(err) != model.Overloaded || len(s.Requests()) != 1 {
-		t.Errorf("got %v after %d requests", err, len(s.Requests()))
+		t.Errorf("got %v after %d requests, want overloaded after one", err, len(s.Requests()))
 	}
 }
 
-func TestStream_ReaderThatLeavesEndsTheRequest(t *testing.T) {
+func TestStream_LeavingTheLoopEndsTheRequest(t *testing.T) {
 	m, _ := connect(t, anthropic.Config{}, modeltest.Prepared(t, "no-end-of-text"))
 	n := 0
-	for range m.Stream(t.Context(), hello()) {
+	for _, err := range m.Stream(t.Context(), hello()) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		if n++; n == 3 {
 			break
 		}
 	}
-	// The server ends when the client has disconnected; the cleanup waits for it.
+	if n != 3 {
+		t.Errorf("got %d chunks, want 3", n)
+	}
+	// The server sends until the client has disconnected; the cleanup of connect waits for that.
 }
