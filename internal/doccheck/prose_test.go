@@ -13,7 +13,6 @@ import (
 // that of a folder.
 var allowed = map[string]string{
 	"bench/servers.go":                      "names a user of the system",
-	"checkpoint/postgres/server_test.go":    "names a user of the system",
 	"checkpoint/postgres/sql/":              "has a type of SQL",
 	"checkpoint/postgres/testdata/":         "has types of SQL",
 	"checkpoint/storednames.go":             "has names in stored records",
