@@ -46,9 +46,7 @@ func TestClassic_AfterAnIDComeTheLaterEvents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, ev := range events {
-				all = append(all, ev)
-			}
+			all = append(all, events...)
 		}
 		return all
 	}
