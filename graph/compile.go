@@ -162,7 +162,7 @@ func (c *compiler) addNodes() {
 	for i, n := range added {
 		if !n.entry {
 			c.markLeaves(i, n.targets)
-			c.p.nodes[i].targets = c.resolve(n.pos, "node ", n.name, withoutParent(n.targets))
+			c.p.nodes[i].targets = c.resolve(n.pos, "node ", n.name, n.targets)
 		}
 	}
 }

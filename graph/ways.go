@@ -80,8 +80,7 @@ func (c *compiler) addBranches() {
 		if b.from != Start {
 			from, ok = c.source(b.pos, "a branch", b.from)
 		}
-		names := withoutParent(b.targets)
-		ts := c.resolve(b.pos, "a branch from ", b.from, names)
+		ts := c.resolve(b.pos, "a branch from ", b.from, b.targets)
 		if ok {
 			c.markLeaves(from, b.targets)
 			c.p.nodes[from].branches = append(c.p.nodes[from].branches, branch{b.call, ts})
@@ -151,7 +150,7 @@ func (c *compiler) addHandlers() {
 		}
 		switch {
 		case d.call == nil || !ok && !all:
-			c.resolve(d.pos, "the handler of ", d.node, withoutParent(d.targets)) // for its mistakes
+			c.resolve(d.pos, "the handler of ", d.node, d.targets) // for its mistakes
 		case all:
 			defer c.handleAll(d)
 		default:
@@ -174,7 +173,7 @@ func (c *compiler) handleAll(d handlerDraft) {
 
 func (c *compiler) handler(d handlerDraft) *job {
 	j := c.job("the handler of ", d.node, &d.nodeDraft)
-	j.targets = c.resolve(d.pos, "the handler of ", d.node, withoutParent(d.targets))
+	j.targets = c.resolve(d.pos, "the handler of ", d.node, d.targets)
 	return &j
 }
 
@@ -184,20 +183,15 @@ func (c *compiler) markLeaves(n int, names []string) {
 	c.p.nodes[n].leaves = c.p.nodes[n].leaves || slices.Contains(names, Parent)
 }
 
-func withoutParent(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == Parent })
-}
-
-// resolve turns names into targets. Mistakes name the part that has them by kind and name.
+// resolve turns names into targets, without Parent, which is no node of the graph. Mistakes name
+// the part that has them by kind and name.
 func (c *compiler) resolve(pos place, kind, name string, targetNames []string) targets {
-	if len(targetNames) == 0 {
-		return nil
-	}
-	ts := make(targets, 0, len(targetNames))
+	var ts targets
 	seen := make(map[string]bool, len(targetNames))
 	for _, to := range targetNames {
 		n, ok := c.lookup(to)
 		switch {
+		case to == Parent:
 		case to == Start:
 			c.fail(pos, "%s goes to Start; nothing can", kind+quote(name))
 		case !ok:
