@@ -74,7 +74,7 @@ const (
 )
 
 // maxCount is how far the model counts.
-const maxCount = 5000
+const maxCount = 20_000
 
 // counts matches a message that asks for a count.
 var counts = regexp.MustCompile(`(?i)\bcount to (\d+)`)

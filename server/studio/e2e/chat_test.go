@@ -17,6 +17,7 @@ import (
 func (b *tab) send(text string) {
 	b.Helper()
 	b.do(chromedp.SendKeys(`//textarea[@name="message"]`, text))
+	b.until(`document.querySelector('form.composer button.main:enabled')`) // the message before has been sent
 	b.click(`//form[contains(@class,"composer")]//button[contains(@class,"main")]`)
 }
 
@@ -105,15 +106,18 @@ func TestChat_StopsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, "dev", "--demo")
 	b := s.open(t, "/studio/graphs/assistant/chat")
-	b.send("count to 4000")
+	b.send("count to 20000")
 	b.until(`document.querySelector('.draft')?.textContent.includes(' 60 ')`)
 	begun := time.Now()
 	b.press("Stop")
 	b.until(`!document.querySelector('#summary .status-busy') && document.querySelector('#summary')`)
 	t.Logf("stopped in %s, as the browser shows it", time.Since(begun).Round(time.Millisecond))
+	if eval[bool](b, `document.querySelector('#messages').textContent.includes(' 19999 ')`) {
+		t.Error("the count ended before it was stopped")
+	}
 	b.send("count to 2") // the thread goes on
 	b.until(`document.querySelector('#messages').innerText.includes('1 2') && document.querySelector('#summary .status-idle')`)
-	b.send("count to 4000")
+	b.send("count to 20000")
 	b.until(`document.querySelector('.draft')?.textContent.includes(' 60 ')`)
 	other := s.open(t, strings.TrimSuffix(strings.TrimPrefix(b.location(), s.url), "/chat"))
 	s.paste(t, other.command("curl -X POST "+s.url+"/runs/cancel"))
