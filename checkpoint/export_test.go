@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"io"
 	"maps"
 )
 
@@ -42,4 +43,48 @@ func (m *Memory) Damage(k Key, b Blob, change func([]byte) []byte) error {
 		ch.remove(b)
 	}
 	return nil
+}
+
+// SetRand sets the source of the nonces; nil is crypto/rand.
+func (k *Keys) SetRand(r io.Reader) { k.rand = r }
+
+// textSpot is the place for which Texts seals: a field of thread "t".
+var textSpot = place(Key{Thread: "t"}, "field", 1, 0)
+
+// Texts seals and unseals texts with a codec, as a chain and a sealed store do.
+type Texts struct {
+	codec Codec
+	ring  *keyring
+}
+
+// NewTexts returns the Texts of a codec.
+func NewTexts(c Codec) *Texts {
+	t := &Texts{codec: c}
+	if c.Keys != nil {
+		t.ring = c.Keys.ring()
+	}
+	return t
+}
+
+// Seal turns a text into the bytes that a store gets.
+func (t *Texts) Seal(text string) ([]byte, error) {
+	data, _, err := t.codec.seal(textSpot, "", text)
+	if err != nil || t.ring == nil {
+		return data, err
+	}
+	enc, err := t.ring.encrypter("t")
+	if err != nil {
+		return nil, err
+	}
+	return enc.encrypt(textSpot, data)
+}
+
+// Unseal reverses Seal, except that it returns the text as JSON.
+func (t *Texts) Unseal(data []byte) (_ []byte, err error) {
+	if t.ring != nil {
+		if data, err = t.ring.decrypt(textSpot, data); err != nil {
+			return nil, err
+		}
+	}
+	return unseal(textSpot, data)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/weftrun/weft/internal/compact"
 	"github.com/weftrun/weft/state"
@@ -233,7 +232,7 @@ func schemaError(err error) error {
 // fold joins the pieces of a value, with the channel of its field if package state cannot. Records
 // of the first version have no kinds.
 func fold(ch state.Channel, kind state.Kind, pieces []json.RawMessage) (json.RawMessage, error) {
-	if f, ok := ch.(state.StoredFolder); ok && len(pieces) > 1 && kind != "state.ContextData" && !slices.Contains(state.Kinds(), kind) {
+	if f, ok := ch.(state.StoredFolder); ok && len(pieces) > 1 && !state.Folds(kind) {
 		return f.FoldStored(pieces)
 	}
 	return state.FoldStored(kind, pieces)

@@ -113,7 +113,7 @@ func TestResume_PassesOnlyAReportedPause(t *testing.T) {
 }
 
 func TestPauseAfter_IsReportedAfterACrash(t *testing.T) {
-	store := &faulty{Store: stored().Store}
+	store := &faultStore{Store: stored().Store}
 	b := graph.New[world]("static")
 	line(b, "a", "b", "c")
 	g := build(t, b, graph.Config{Store: store, InterruptAfter: []string{"b"}})

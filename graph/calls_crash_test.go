@@ -145,12 +145,12 @@ func TestOnce_HappensOnceAfterAnyCrash(t *testing.T) {
 	for _, d := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
 		t.Run(d.String(), func(t *testing.T) {
 			var calm counter
-			whole := &faulty{Store: new(checkpoint.Memory)}
+			whole := &faultStore{Store: new(checkpoint.Memory)}
 			want := lives(t, whole, d, &calm)
 			for at := 1; at <= whole.writes; at += 1 + 2*min(int(d), 1) {
 				for _, applied := range []bool{false, true} {
 					var effects counter
-					got := lives(t, &faulty{Store: new(checkpoint.Memory), at: at, applied: applied}, d, &effects)
+					got := lives(t, &faultStore{Store: new(checkpoint.Memory), at: at, applied: applied}, d, &effects)
 					if got != want {
 						t.Fatalf("cut off at write %d of %d (applied: %v)\ngot  %s\nwant %s", at, whole.writes, applied, got, want)
 					}

@@ -239,7 +239,7 @@ func TestCancelledRun_NodesOwnErrorIsAConsequence(t *testing.T) {
 // If the store fails to store the result of a task, the store's error is the cause, and no
 // cancelled node is.
 func TestFailedStore_NamesNoBystander(t *testing.T) {
-	f := &faulty{Store: new(checkpoint.Memory), at: 2} // the input is stored, the result of a is not
+	f := &faultStore{Store: new(checkpoint.Memory), at: 2} // the input is stored, the result of a is not
 	b := parallel(map[string]graph.Node[world]{
 		"a": logs("a"),
 		"b": graph.Func(func(ctx context.Context, _ *world) error { return untilCancelled(ctx) }),

@@ -162,7 +162,7 @@ func TestCrash_RunsEndTheSameAtEveryPoint(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan(rt)
 		var calm counter
-		whole := &faulty{Store: new(checkpoint.Memory)}
+		whole := &faultStore{Store: new(checkpoint.Memory)}
 		want := p.finish(rt, t, whole, &calm)
 		for at := 1; at <= whole.writes; at += 1 + whole.writes/5 { // in the long run, at each
 			at += rapid.IntRange(0, whole.writes/5).Draw(rt, "at")
@@ -175,7 +175,7 @@ func TestCrash_RunsEndTheSameAtEveryPoint(t *testing.T) {
 func (p plan) cutOff(rt *rapid.T, tb testing.TB, at int, calm *counter, want string) {
 	for _, applied := range []bool{false, true} {
 		var ran counter
-		store := &faulty{Store: new(checkpoint.Memory), at: at, applied: applied}
+		store := &faultStore{Store: new(checkpoint.Memory), at: at, applied: applied}
 		if got := p.finish(rt, tb, store, &ran); got != want {
 			rt.Fatalf("cut off at write %d (applied: %v)\ngot  %s\nwant %s", at, applied, got, want)
 		}

@@ -21,7 +21,7 @@ func TestDeterminism_SameInputsGiveTheSameBytes(t *testing.T) {
 	for i := range 50 {
 		var n atomic.Int64
 		var ran counter
-		store := &faulty{Store: new(checkpoint.Memory)}
+		store := &faultStore{Store: new(checkpoint.Memory)}
 		cfg := graph.Config{Store: store, Now: func() time.Time { return time.Unix(1e9, 0) }, NewID: func() string { return fmt.Sprint("id", n.Add(1)) }}
 		c := child(t, &ran, graph.Config{}, func(ctx context.Context, s *inner) error {
 			_, err := graph.Ask[bool](ctx, graph.Question{Prompt: s.Tag.Get()})
@@ -30,11 +30,11 @@ func TestDeterminism_SameInputsGiveTheSameBytes(t *testing.T) {
 		b := fanned(hosts(c, "x", nil), hosts(c, "y", nil))
 		g := build(t, b, cfg)
 		res := invoke(t, g, "t1", graph.Interrupted)
-		got := dump(store, "t1", store.spaces()...)
+		got := dump(store, "t1", store.namespaces()...)
 		res = resume(t, g, graph.Answer(res.Interrupts[1].ID, true), graph.Interrupted)
-		got += dump(store, "t1", store.spaces()...)
+		got += dump(store, "t1", store.namespaces()...)
 		resume(t, g, graph.Reply(false), graph.Done)
-		got += dump(store, "t1", store.spaces()...)
+		got += dump(store, "t1", store.namespaces()...)
 		if i == 0 {
 			want = got
 		}

@@ -109,8 +109,8 @@
 //     it, read it, draw it: doc.go driver.go untyped.go handle.go edit.go edittasks.go replay.go
 //     schemas.go draw.go drawrun.go diff.go storedthread.go graph.go decisionread.go
 //     verifythread.go editsubgraph.go check.go drawtext.go.
-//  2. What a graph is made of, and how it is compiled: ways.go subgraph.go compile.go paths.go
-//     shared.go fallback.go handler.go builder.go once.go call.go cache.go.
+//  2. What a graph is made of, and how it is compiled: compileedges.go subgraph.go compile.go
+//     paths.go shared.go fallback.go handler.go builder.go once.go call.go cache.go.
 //  3. The coordinator: a call is one session of runs; a run serves its request,
 //     plans a step, executes it and commits it: drive.go open.go driventask.go execute.go child.go
 //     driven.go turn.go restore.go drivenpending.go session.go.

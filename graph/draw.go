@@ -82,7 +82,7 @@ func (p *program) drawWays(d *Drawing, i int, id func(int) string) {
 	}
 	for _, to := range n.choices() {
 		d.add(id(i), id(to), "choice")
-		d.Edges[len(d.Edges)-1].Label = p.wayLabels[way{i, to}]
+		d.Edges[len(d.Edges)-1].Label = p.choiceLabels[choiceEdge{i, to}]
 	}
 	for _, j := range p.shape.Nodes[i].Feeds {
 		d.add(id(i), id(p.shape.Joins[j].Target), "join")
@@ -91,7 +91,7 @@ func (p *program) drawWays(d *Drawing, i int, id func(int) string) {
 		for _, t := range n.onError.targets {
 			d.add(id(i), id(t.node), edgeHandler)
 			if !slices.Contains(n.choices(), t.node) { // else the label is that of the choice
-				d.Edges[len(d.Edges)-1].Label = p.wayLabels[way{i, t.node}]
+				d.Edges[len(d.Edges)-1].Label = p.choiceLabels[choiceEdge{i, t.node}]
 			}
 		}
 	}

@@ -167,7 +167,7 @@ func TestAsync_HasOneCommitInFlight(t *testing.T) {
 func TestStoreError_FailsTheRunAtEachDurability(t *testing.T) {
 	for _, d := range durabilities {
 		for at := 1; at <= 4; at++ {
-			f := &faulty{Store: new(checkpoint.Memory), at: at}
+			f := &faultStore{Store: new(checkpoint.Memory), at: at}
 			var ran counter
 			g := chainOf(t, &ran, graph.Config{Store: f}, "a", "b", "c")
 			res, err := g.Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: d})
@@ -265,7 +265,7 @@ func TestDurability_EveryEndOfARunIsStored(t *testing.T) {
 // Requirement: Durability bounds the loss of a crash
 func TestDurability_IsInheritedBySubgraphs(t *testing.T) {
 	for d, want := range map[graph.Durability]int{graph.Sync: 7, graph.Async: 7, graph.Exit: 1} {
-		f := &faulty{Store: new(checkpoint.Memory)}
+		f := &faultStore{Store: new(checkpoint.Memory)}
 		var ran counter
 		b := graph.New[world]("outer")
 		b.Node("in", hosts(child(t, &ran, graph.Config{}, nil), "", nil))
@@ -356,7 +356,7 @@ func TestExit_ParallelStepOfASubgraphIsNotStored(t *testing.T) {
 	b.Node("in", hosts(build(t, forks, graph.Config{}), "", nil))
 	b.Edge(graph.Start, "in")
 	b.Edge("in", graph.End)
-	f := &faulty{Store: new(checkpoint.Memory)}
+	f := &faultStore{Store: new(checkpoint.Memory)}
 	res, err := build(t, b, graph.Config{Store: f}).Invoke(ctx, world{}, graph.RunOptions{Thread: "t1", Durability: graph.Exit})
 	logged(t, ended(t, graph.Done, res, err), "a b c d")
 	if f.commits != 1 {

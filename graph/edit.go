@@ -278,7 +278,7 @@ func (ed *editor) editStart(e edit) error {
 // editEnd ends the turn: the stored results of its tasks count, then the edit's own
 // writes, and nothing is due any more.
 func (ed *editor) editEnd(e edit, pending []checkpoint.Entry) error {
-	finished, err := ed.finished(pending)
+	finished, err := ed.finishedTasks(pending)
 	if err != nil {
 		return err
 	}

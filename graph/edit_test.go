@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -316,4 +317,21 @@ func TestPatch_OfTheStateOfASubgraph(t *testing.T) {
 	is(t, err, graph.ErrEdit, ns)
 	_, err = c.Resume(ctx, graph.Answers{}, graph.RunOptions{Thread: "t1", Namespace: ns})
 	is(t, err, graph.ErrEdit, ns)
+}
+
+func TestEdit_BranchThatAsks(t *testing.T) {
+	b := graph.New[world]("branch")
+	b.Node("a", logs("a"))
+	b.Branch("a", func(ctx context.Context, s *world) (graph.Command, error) {
+		to, err := graph.Ask[string](ctx, graph.Question{Prompt: "where?"})
+		return graph.Goto(to), err
+	}, "a", graph.End)
+	b.Edge(graph.Start, "a")
+	g := build(t, b, stored())
+	invoke(t, g, "t1", graph.Interrupted)
+	_, err := g.Edit(ctx, [][]graph.Edit[world]{{as("a", "", graph.Command{})}}, t1)
+	if is(t, err, graph.ErrEdit, "must not ask"); errors.Is(err, graph.ErrInterrupted) {
+		t.Errorf("the error is an ErrInterrupted: %v", err)
+	}
+	logged(t, resume(t, g, graph.Reply(graph.End), graph.Done), "a")
 }

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -8,7 +9,8 @@ import (
 	"github.com/weftrun/weft/internal/step"
 )
 
-// editTasks runs the edits as tasks; whole is true if they replace all that is due.
+// editTasks runs the edits as tasks. whole is true if each edit replaces a due task and no due task
+// is left: then the edits are a superstep.
 func (ed *editor) editTasks(edits []edit) (whole bool, err error) {
 	due := map[int]int{} // node → how many tasks of it are due
 	for _, n := range ed.front.Due {
@@ -21,31 +23,32 @@ func (ed *editor) editTasks(edits []edit) (whole bool, err error) {
 	ed.tasks = nil
 	for _, e := range edits {
 		t := ed.newTask()
-		if err := ed.begin(t, e); err != nil {
+		if err := ed.beginEdit(t, e); err != nil {
 			return false, err
 		}
 		if n := t.node.outcome.Node; n != step.NoNode && due[n] > 0 {
 			due[n]--
 			acted++
 		}
-		if err := t.call(t); err != nil {
-			return false, t.fail(err)
+		err := t.call(t)
+		if len(t.open) > 0 && (err == nil || errors.Is(err, ErrInterrupted)) {
+			return false, t.fail(fmt.Errorf("%w: a branch of the node must not ask a question in an edit", ErrEdit))
 		}
-		if len(t.open) > 0 {
-			return false, t.fail(fmt.Errorf("%w: it asks a question; an edit must not", ErrEdit))
+		if err != nil {
+			return false, t.fail(err)
 		}
 		ed.tasks = append(ed.tasks, t)
 	}
 	whole = acted == ed.front.Len() && acted == len(edits) && acted > 0
 	if !whole && slices.ContainsFunc(ed.tasks, func(t *task) bool { return t.node.payload != nil }) {
-		return false, fmt.Errorf("%w: a Worker has no name for each of its tasks; act as all that is due, or as none of them", ErrEdit)
+		return false, fmt.Errorf("%w: an edit as a Worker must be in a step that replaces all due tasks, because a node's name does not select one of its tasks", ErrEdit)
 	}
 	slices.SortStableFunc(ed.tasks, func(a, b *task) int { return a.node.outcome.Node - b.node.outcome.Node })
 	return whole, nil
 }
 
-// begin makes t a task that runs e in place of its node.
-func (ed *editor) begin(t *task, e edit) error {
+// beginEdit prepares t to run e: in place of the node that e names, or as no node.
+func (ed *editor) beginEdit(t *task, e edit) error {
 	if e.as == "" {
 		anywhere := make(targets, 0, len(ed.nodes)+1)
 		for i := range ed.nodes {
@@ -66,13 +69,15 @@ func (ed *editor) begin(t *task, e edit) error {
 	return nil
 }
 
-// foldEdits folds what the edits wrote. What lives for one step ends with a whole one.
+// foldEdits folds what the edits wrote into the state. If whole, the edits end the step, so fields
+// that live for one step expire.
 func (ed *editor) foldEdits(whole bool) error {
 	if ed.ns() != "" {
 		if ed.shared == nil {
 			ed.shared = new(sharedState)
 		}
-		if err := ed.shared.note(ed.program, ed.tasks); err != nil { // it may share its parent's state
+		// The subgraph that is edited may be an Inline, which shares the state of its parent.
+		if err := ed.shared.note(ed.program, ed.tasks); err != nil {
 			return ed.fail(err)
 		}
 	}
@@ -85,7 +90,8 @@ func (ed *editor) foldEdits(whole bool) error {
 	return nil
 }
 
-// notes returns the entries that belong to no task of the step.
+// notes returns the pending entries that a step leaves when it ends: those of no task, without its
+// static pause, its invalidation and its rerun.
 func notes(pending []checkpoint.Entry) (rest []checkpoint.Entry) {
 	for _, e := range pending {
 		if e.Task == "" && e.Slot != slotPaused && e.Slot != slotInvalid && e.Slot != slotRerun {
@@ -111,8 +117,9 @@ func (ed *editor) withoutActed(pending []checkpoint.Entry) (rest []checkpoint.En
 	return rest
 }
 
-// finished returns the due tasks whose results are among the pending writes.
-func (ed *editor) finished(pending []checkpoint.Entry) (done []*task, err error) {
+// finishedTasks begins the due step and returns its tasks whose results are among the pending
+// writes. It leaves all tasks of the step in ed.tasks.
+func (ed *editor) finishedTasks(pending []checkpoint.Entry) (done []*task, err error) {
 	sorted := sortPending(pending)
 	if _, err := sorted.dropInvalid(); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func TestExit_SlowSiblingMakesNoCommit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := &faulty{Store: new(checkpoint.Memory)}
+				f := &faultStore{Store: new(checkpoint.Memory)}
 				g := build(t, b, graph.Config{Store: f})
 				res, err := g.Invoke(t.Context(), world{}, graph.RunOptions{Thread: "t1", Durability: graph.Exit})
 				logged(t, ended(t, graph.Done, res, err), "first a b last")
@@ -56,7 +56,7 @@ func TestExit_SlowSiblingMakesNoCommit(t *testing.T) {
 func TestExit_QuestionAndSlowTaskMakeOneCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
-		f := &faulty{Store: new(checkpoint.Memory)}
+		f := &faultStore{Store: new(checkpoint.Memory)}
 		before := -1
 		g := build(t, parallel(map[string]graph.Node[world]{
 			"asks": asks("asks", &ran, "x"),
@@ -91,7 +91,7 @@ func TestExit_QuestionAndSlowTaskMakeOneCommit(t *testing.T) {
 func TestExit_FailureKeepsFinishedSiblings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran counter
-		f := &faulty{Store: new(checkpoint.Memory)}
+		f := &faultStore{Store: new(checkpoint.Memory)}
 		g := build(t, parallel(map[string]graph.Node[world]{
 			"a": graph.Func(func(_ context.Context, s *world) error { ran.add("a"); s.Log.Append("a"); return nil }),
 			"b": graph.Func(func(_ context.Context, s *world) error {

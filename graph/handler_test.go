@@ -204,7 +204,7 @@ func TestHandler_IsNotForQuestionsCancelsOrTheStore(t *testing.T) {
 	})
 	t.Run("a commit of a subgraph", func(t *testing.T) {
 		var ran counter
-		store := &faulty{Store: new(checkpoint.Memory), at: 3}
+		store := &faultStore{Store: new(checkpoint.Memory), at: 3}
 		sub := hosts(child(t, &ran, graph.Config{}, nil), "", nil)
 		b := graph.New[world]("sub")
 		b.Node("a", graph.Fallback(sub, logs("other")))
@@ -217,7 +217,7 @@ func TestHandler_IsNotForQuestionsCancelsOrTheStore(t *testing.T) {
 	})
 	t.Run("the write of the failure", func(t *testing.T) {
 		var ran counter
-		store := &faulty{Store: new(checkpoint.Memory), at: 2}
+		store := &faultStore{Store: new(checkpoint.Memory), at: 2}
 		g := build(t, risky(fails("a", &ran, errBoom), mends(&ran, graph.Command{})), graph.Config{Store: store})
 		_, err := g.Invoke(ctx, world{}, t1)
 		is(t, err, errFault)
@@ -273,7 +273,7 @@ func TestHandler_CrashAfterTheFailureContinuesAtIt(t *testing.T) {
 
 // The run is cut off at each of its writes, before and after the write is done.
 func TestHandler_CrashAnywhereEndsTheSame(t *testing.T) {
-	whole := &faulty{Store: new(checkpoint.Memory)}
+	whole := &faultStore{Store: new(checkpoint.Memory)}
 	handledRun(t, whole, new(counter))
 	if whole.writes < 6 {
 		t.Fatalf("the undisturbed run makes %d writes", whole.writes)
@@ -281,7 +281,7 @@ func TestHandler_CrashAnywhereEndsTheSame(t *testing.T) {
 	for at := 1; at <= whole.writes; at++ {
 		for _, applied := range []bool{false, true} {
 			var ran counter
-			handledRun(t, &faulty{Store: new(checkpoint.Memory), at: at, applied: applied}, &ran)
+			handledRun(t, &faultStore{Store: new(checkpoint.Memory), at: at, applied: applied}, &ran)
 			if n := ran.of("a"); n > 4 { // two attempts, and at most once more
 				t.Errorf("cut off at write %d (applied: %v): the node made %d attempts", at, applied, n)
 			}
@@ -291,7 +291,7 @@ func TestHandler_CrashAnywhereEndsTheSame(t *testing.T) {
 
 // handledRun runs a node that fails beside two others, with a handler that asks, to the
 // end, and checks it.
-func handledRun(t *testing.T, store *faulty, ran *counter) {
+func handledRun(t *testing.T, store *faultStore, ran *counter) {
 	t.Helper()
 	g := func() *graph.Graph[world] {
 		handler := graph.Handler(func(ctx context.Context, s *world, f *graph.NodeError) (graph.Command, error) {

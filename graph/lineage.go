@@ -57,8 +57,8 @@ func (l *lineages) include(w *checkpoint.Within) (bool, error) {
 
 // lineageOf returns the lineage of the chain of a subgraph on the thread's present branch. A chain
 // that has no commit there gives nothing.
-func (t threadReader) lineageOf(namespace string, present uint64) (way lineage, err error) {
-	var at uint64 // the next commit on the way, or before; 0 is the newest
+func (t threadReader) lineageOf(namespace string, present uint64) (line lineage, err error) {
+	var at uint64 // the next commit has this number, or at most this one; 0 for the newest
 	exact := false
 	for c, err := range t.commits(namespace, checkpoint.Query{}) {
 		if err != nil {
@@ -72,19 +72,19 @@ func (t threadReader) lineageOf(namespace string, present uint64) (way lineage, 
 		}
 		rec := c.rec
 		switch w := rec.Within; {
-		case w == nil, way == nil && w.Root.Branch != present:
+		case w == nil, line == nil && w.Root.Branch != present:
 			return nil, nil
-		case way == nil:
-			way = lineage{{Branch: present}}
-		case w.Root.Branch != way[len(way)-1].Branch:
-			way = append(way, checkpoint.Position{Branch: w.Root.Branch, Turn: rec.Turn, Step: rec.Step})
+		case line == nil:
+			line = lineage{{Branch: present}}
+		case w.Root.Branch != line[len(line)-1].Branch:
+			line = append(line, checkpoint.Position{Branch: w.Root.Branch, Turn: rec.Turn, Step: rec.Step})
 		}
 		at, exact = cmp.Or(rec.Parent, c.Seq-1), rec.Parent != 0
 		if at == 0 || rec.Source == checkpoint.Input && rec.Turn == 1 {
 			break // it began there, from nothing
 		}
 	}
-	return way, nil
+	return line, nil
 }
 
 // branchStart returns the record of the commit with which a branch began, or from which it began.

@@ -179,7 +179,7 @@ func TestOnce_ResultThatCannotBeStoredFailsTheStep(t *testing.T) {
 
 func TestOnce_StoreThatFailsOnceDoesNotRepeatTheEffect(t *testing.T) {
 	var ran counter
-	store := &faulty{Store: new(checkpoint.Memory), at: 2}
+	store := &faultStore{Store: new(checkpoint.Memory), at: 2}
 	g := one(t, graph.Config{Store: store}, func(ctx context.Context, s *world) error {
 		v, _ := graph.Once(ctx, "k", func(context.Context) (int, error) { return ran.add("fn"), nil })
 		s.Count.Add(v)

@@ -231,12 +231,12 @@ func TestParentCommand_SurvivesACrash(t *testing.T) {
 		res = ended(t, graph.Done, res, err)
 		return strings.Join(res.State.Log.Slice(), " ")
 	}
-	whole := &faulty{Store: new(checkpoint.Memory)}
+	whole := &faultStore{Store: new(checkpoint.Memory)}
 	run(whole, new(counter))
 	for at := 1; at <= whole.writes; at++ {
 		for _, applied := range []bool{false, true} {
 			var ran counter
-			got := run(&faulty{Store: new(checkpoint.Memory), at: at, applied: applied}, &ran)
+			got := run(&faultStore{Store: new(checkpoint.Memory), at: at, applied: applied}, &ran)
 			if got != "in up x w1" && got != "in up x w2" || ran.of("c2") > 2 {
 				t.Errorf("cut off at write %d (applied: %v): the log is %q", at, applied, got)
 			}

@@ -18,7 +18,7 @@ import (
 
 // Requirement: Commit before the next step
 func TestRun_OfKStepsMakesKPlusOneCommits(t *testing.T) {
-	store := &faulty{Store: new(checkpoint.Memory)}
+	store := &faultStore{Store: new(checkpoint.Memory)}
 	b := graph.New[world]("commits")
 	line(b, "a", "b", "c")
 	res := invoke(t, build(t, b, graph.Config{Store: store}), "t1", graph.Done)
@@ -248,7 +248,7 @@ func TestProgram_AnotherMustHaveThePendingNodes(t *testing.T) {
 func TestStore_FailedWriteInAStepFailsTheRun(t *testing.T) {
 	var ran counter
 	var resumed atomic.Bool
-	store := &faulty{Store: new(checkpoint.Memory), at: 2}
+	store := &faultStore{Store: new(checkpoint.Memory), at: 2}
 	b := parallel(map[string]graph.Node[world]{
 		"quick": asks("quick", &ran),
 		"slow": graph.Func(func(ctx context.Context, s *world) error {

@@ -18,23 +18,23 @@ import (
 // program is a compiled graph of any state: what the executor runs. It does not
 // change, and all runs share it.
 type program struct {
-	name      string
-	shape     step.Program
-	nodes     []node // numbered as in shape
-	schema    *state.Schema
-	expire    []int // the fields that live for one step
-	breaks    bool  // some node has a static interrupt
-	safe      bool  // folding the writes of one task cannot fail
-	cfg       Config
-	hash      string
-	blobs     checkpoint.Blobs // of the store; nil for none
-	wayLabels map[way]string   // of choices, for drawings
+	name         string
+	shape        step.Program
+	nodes        []node // numbered as in shape
+	schema       *state.Schema
+	expire       []int // the fields that live for one step
+	breaks       bool  // some node has a static interrupt
+	safe         bool  // folding the writes of one task cannot fail
+	cfg          Config
+	hash         string
+	blobs        checkpoint.Blobs      // of the store; nil for none
+	choiceLabels map[choiceEdge]string // for drawings
 	// untyped returns the graph of a program with the state of this one.
 	untyped func(*program) Untyped
 }
 
-// way is two nodes by their numbers, of which the first may lead to the second.
-type way struct{ from, to int }
+// choiceEdge is two nodes, by their numbers, of which the first may choose the second.
+type choiceEdge struct{ from, to int }
 
 // node is a compiled node.
 type node struct {

@@ -101,7 +101,7 @@ func TestDiscard_DropsTheQuestionAndKeepsTheState(t *testing.T) {
 // Requirement: Inputs wait for their turn
 func TestQueuedInput_IsTakenOnceAfterAnyCrash(t *testing.T) {
 	for at := 1; ; at++ {
-		f := &faulty{Store: stored().Store}
+		f := &faultStore{Store: stored().Store}
 		g := polite(t, graph.Config{Store: f})
 		queue := graph.RunOptions{Thread: "t1", OnOpenQuestions: graph.Queue}
 		res, err := g.Invoke(ctx, inputOf("one"), queue)

@@ -15,7 +15,7 @@ import (
 
 // ended returns the end of the same call on the branches that the thread has left, if the
 // subgraph had ended there.
-func (v *visit) ended() (none origin, err error) {
+func (v *childCall) ended() (none origin, err error) {
 	t := v.up.task
 	roots := t.root().rewound().branches()
 	if t.run.cfg.Store == nil || v.p.cfg.Nested == Stateless {

@@ -78,7 +78,7 @@ func (b *rewound) restart() {
 
 // comesTo returns where the subgraph of a call goes on from. From the call that goes back on,
 // nothing counts of what the task did before.
-func (b *rewound) comesTo(v *visit) (origin, error) {
+func (b *rewound) comesTo(v *childCall) (origin, error) {
 	if b == nil {
 		return origin{}, nil
 	}

@@ -332,7 +332,7 @@ func (r *run) taskID(turn, step int, node string, index int) string {
 // location, and no task.
 type nested struct {
 	inside *task          // the task that calls it; nil at the root
-	call   *visit         // what it serves; nil at the root
+	call   *childCall     // what it serves; nil at the root
 	depth  int            // how many runs it is inside of
 	up     *parentCommand // the Command for the parent, if it ended with one
 	shared *sharedState   // nil if it does not share the state of its parent

@@ -28,7 +28,7 @@ type session struct {
 	lease   lease            // of the thread
 	writing atomic.Int32     // the writes to the store that are under way
 	gaveUp  atomic.Bool      // a function was given up, and may still run
-	claims  claims           // what the calls of subgraphs use
+	inUse   inUse            // what the calls of subgraphs use
 
 	begun    atomic.Bool
 	finished chan struct{} // closed when out and err are set; nil where the caller is the coordinator

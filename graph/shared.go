@@ -24,7 +24,7 @@ func Inline[S any](child *Graph[S], targets ...string) Node[S] {
 		return Node[S]{targets: targets, faults: []string{"an Inline needs a graph"}}
 	}
 	return Node[S]{targets: targets, child: child.p, faults: unshared(child.p.schema), call: func(ctx context.Context, s, _ any) (Command, error) {
-		v, err := newVisit(ctx, child.p)
+		v, err := newChildCall(ctx, child.p)
 		if err != nil {
 			return Command{}, err
 		}

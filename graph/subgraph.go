@@ -16,17 +16,19 @@ import (
 )
 
 // Subgraph makes a node of a whole graph with a state of its own. in makes the child's input from
-// the parent's state; out brings what the child ended with into the parent's state. in is called
-// each time the node runs, also where the child goes on or has finished and its input does not
-// matter any more. The child may end with a Command for its parent ([Command.InParent]); then out
-// is not called, and the Command may go to the targets.
+// the parent's state; out writes the child's final state into the parent's state. in is called each
+// time the node runs; its result is ignored if the child only goes on or has finished. The child
+// may end with a Command for its parent ([Command.InParent]). Then out is not called, and the
+// Command may go to the targets.
 //
-// The child's checkpoints are stored on the parent's thread in a namespace of their
-// own, and the parent's store is used whatever the child was compiled with. A
-// question inside the child pauses the parent; after the answer the child goes on
-// where it stopped. A parent node that fails or crashes after its child has finished
-// does not run the child again. The child's own limits hold: its Config.MaxSteps,
-// MaxTasks and Timeout. It takes its places from the parent's Config.Concurrency.
+// The child's checkpoints are stored on the parent's thread, in a namespace of their own and in the
+// parent's store, whatever store the child was compiled with. A question inside the child pauses
+// the parent; after the answer the child goes on where it stopped. If the parent node fails or
+// crashes after its child has finished, the child does not run again. A [Stateless] child, or one
+// without a store, has no checkpoints: it runs again from its beginning.
+//
+// The child's own Config.MaxSteps, MaxTasks, MaxState and Timeout hold. Its tasks also count for
+// the Config.Concurrency of the graph at the root.
 func Subgraph[S, C any](child *Graph[C], in func(s *S) (C, error), out func(s *S, end *C) error, targets ...string) Node[S] {
 	if child == nil || child.p == nil || in == nil || out == nil {
 		return Node[S]{targets: targets, faults: []string{"a Subgraph needs a graph, and functions in and out"}}
@@ -47,7 +49,7 @@ func Subgraph[S, C any](child *Graph[C], in func(s *S) (C, error), out func(s *S
 
 // SubgraphWorker makes a [Worker] of a whole graph: each [Send] to it runs the child once, in a
 // namespace of its own. in makes the child's input from the parent's state and the payload; out
-// brings what the child ended with into the parent's state. Everything else is as with [Subgraph].
+// writes the child's final state into the parent's state. Everything else is as with [Subgraph].
 // A child that lives as long as the thread ([PerThread]) can serve one task of a step only.
 func SubgraphWorker[S, P, C any](child *Graph[C], in func(s *S, payload P) (C, error), out func(s *S, payload P, end *C) error, targets ...string) Node[S] {
 	n := Node[S]{targets: targets, payload: payloadOf[P]()}
@@ -58,7 +60,7 @@ func SubgraphWorker[S, P, C any](child *Graph[C], in func(s *S, payload P) (C, e
 	n.child = child.p
 	n.call = func(ctx context.Context, s, payload any) (Command, error) {
 		parent := s.(*S)
-		p, _ := payload.(P) // a nil interface is of no type
+		p, _ := payload.(P) // payload is nil if P is an interface and its value is nil
 		input, err := in(parent, p)
 		if err != nil {
 			return Command{}, err
@@ -72,8 +74,9 @@ func SubgraphWorker[S, P, C any](child *Graph[C], in func(s *S, payload P) (C, e
 	return n
 }
 
-// Calls returns n as a node that names the graph its function calls, so that drawings show
-// what is in it: [Graph.Draw] opens the child as that of a [Subgraph]. Nothing else changes.
+// Calls returns n as a node that names the graph its function calls. [Graph.Draw], [Graph.Check],
+// [Untyped].Children and Policy.Child then treat that graph like the child of a [Subgraph]. What
+// the node does when it runs does not change.
 func Calls[S, C any](n Node[S], child *Graph[C]) Node[S] {
 	if child == nil || child.p == nil {
 		n.faults = append(n.faults, "Calls needs a compiled graph")
@@ -83,17 +86,18 @@ func Calls[S, C any](n Node[S], child *Graph[C]) Node[S] {
 	return n
 }
 
-// Call runs the graph inside a node, with an input, and returns the state it ends with. A
-// node may call any graphs, any number of times. Like [Call] it must do so in the same order
-// each time it runs: a call that has finished returns the same state again, and an interrupted
-// one goes on. An error of the child comes with the state so far.
+// Call runs the graph inside a node, with an input, and returns the state it ends with. A node may
+// call any graphs, any number of times, but in the same order each time it runs, as with the
+// function [Call]. Then a finished call returns the same state again, and an interrupted one goes
+// on. A call of a [Stateless] graph, or without a store, begins anew. An error comes with the state
+// so far, or with the zero state if the child did not begin or was given up.
 //
-// When the child asks, Call returns [ErrInterrupted], and when it ends with a Command for its
-// parent [ErrToParent]; the node returns either in turn. See [Subgraph] for what holds of
-// the child, and [Config] for how long its state lives. Called in a node, [Graph.Invoke]
-// is a separate run on a thread of its own; none of the above applies to it.
+// If the child asks, Call returns [ErrInterrupted]. If it ends with a Command for its parent, Call
+// returns [ErrToParent]. The node returns either error unchanged. See [Subgraph] for what holds of
+// the child, and [Lifetime] for how long its state lives. Called in a node, [Graph.Invoke] begins a
+// separate run; none of the above applies to it.
 func (g *Graph[S]) Call(ctx context.Context, input S) (S, error) {
-	v, err := newVisit(ctx, g.p)
+	v, err := newChildCall(ctx, g.p)
 	if err != nil {
 		return *new(S), err
 	}
@@ -103,7 +107,7 @@ func (g *Graph[S]) Call(ctx context.Context, input S) (S, error) {
 
 // Go is Call in a goroutine of its own; see the function [Go].
 func (g *Graph[S]) Go(ctx context.Context, input S) *Future[S] {
-	v, err := newVisit(ctx, g.p)
+	v, err := newChildCall(ctx, g.p)
 	var held any
 	if err == nil {
 		held = state.Hold(g.p.schema, input)
@@ -121,20 +125,21 @@ func stateIn[S any](o outcome) (s S) {
 	return s
 }
 
-// visit is one call of a graph from a task of another, with the run that serves it.
-type visit struct {
+// childCall is one call of a graph as a subgraph, by a task, with the run of the subgraph.
+type childCall struct {
 	p       *program
-	up      *scope
-	n       int    // which subgraph of its scope it is, from 1
-	place   int    // of its questions among those of its scope
-	from    origin // where it goes on from, if its task goes back
+	up      *scope // the scope that makes the call
+	n       int    // the number of the call in its scope, from 1
+	asked   int    // the index of its questions in up.places
+	from    origin // where the run goes on from, if the task goes back
 	request request
 	permit  schedule.Permit
 	run     run
 }
 
-// newVisit begins a call of p in the scope of ctx. It has its identity from now on.
-func newVisit(ctx context.Context, p *program) (*visit, error) {
+// newChildCall makes a call of p in the scope of ctx. It reserves the number of the call. So the
+// order of these reservations decides the identity of each call, not the order in which they run.
+func newChildCall(ctx context.Context, p *program) (*childCall, error) {
 	if err := p.compiled(); err != nil {
 		return nil, err
 	}
@@ -143,34 +148,34 @@ func newVisit(ctx context.Context, p *program) (*visit, error) {
 		return nil, fmt.Errorf("%w: the graph %q is called as a subgraph", ErrNoTask, p.name)
 	}
 	n, place, err := s.reserve("\x00subgraph")
-	v := &visit{p: p, up: s, n: n, place: place}
+	v := &childCall{p: p, up: s, n: n, asked: place}
 	if err == nil {
 		v.from, err = s.task.rewound().comesTo(v)
 	}
 	return v, err
 }
 
-// wait is serve while the caller waits.
-func (v *visit) wait(ctx context.Context, input any) (outcome, error) {
+// wait serves the call on the caller's goroutine. The caller's permit is released meanwhile.
+func (v *childCall) wait(ctx context.Context, input any) (outcome, error) {
 	v.up.permit().Release()
 	defer v.up.permit().Acquire(ctx)
 	defer v.up.task.running.waitForChild(v.up.task)()
 	return v.serve(ctx, input)
 }
 
-// maxDepth bounds how many graphs are inside one another: one that calls itself without an
-// end fails before it has used up the stack. With a store its own limit may be lower.
+// maxDepth is how many levels of subgraphs there may be. A graph that calls itself endlessly fails
+// at this depth, before the stack overflows. With a store, checkpoint.Limits.Depth may be lower.
 const maxDepth = 1000
 
-// serve runs the child with an input, a pointer to its state.
-func (v *visit) serve(ctx context.Context, input any) (outcome, error) {
+// serve runs the child. input is a pointer to a state of the child, or what [state.Hold] returned.
+func (v *childCall) serve(ctx context.Context, input any) (outcome, error) {
 	t, r := v.up.task, &v.run
 	if t.run.depth >= maxDepth {
-		return outcome{}, fmt.Errorf("%w: %d graphs are inside one another, and would hold %q", ErrDepth, maxDepth, v.p.name)
+		return outcome{}, fmt.Errorf("%w: graph %q would be nested more than %d deep", ErrDepth, v.p.name, maxDepth)
 	}
 	inner := t.run.childProgram(v.p)
 	if inner.cfg.Nested == PerThread && inner.cfg.Store == nil {
-		return outcome{}, fmt.Errorf("%w: the state of graph %q lives as long as the thread", ErrNoStore, v.p.name)
+		return outcome{}, fmt.Errorf("%w: graph %q is PerThread, so the graph that calls it must have a Store and not be Stateless", ErrNoStore, v.p.name)
 	}
 	if limit := inner.cfg.Timeout; limit > 0 {
 		var cancel context.CancelFunc
@@ -187,10 +192,10 @@ func (v *visit) serve(ctx context.Context, input any) (outcome, error) {
 	}
 	v.prepare()
 	if inner.cfg.Nested == PerThread {
-		if other := r.session.claims.claim(r.ns(), r.place()); other != nil {
+		if other := r.session.inUse.acquire(r.ns(), r.place()); other != nil {
 			return outcome{}, sharedError(r.name, other, r.place())
 		}
-		defer r.session.claims.release(r.ns())
+		defer r.session.inUse.release(r.ns())
 	}
 	out, err := runChild(r)
 	if len(r.questions.answered) > 0 {
@@ -205,33 +210,32 @@ func (v *visit) serve(ctx context.Context, input any) (outcome, error) {
 	case r.up != nil:
 		return out, &parentCommandError{r.up}
 	case out.status != Done:
-		return out, errors.Join(v.up.asks(v.place, pausesOf(t, out)...), ErrInterrupted)
+		return out, errors.Join(v.up.asks(v.asked, pausesOf(t, out)...), ErrInterrupted)
 	}
 	return out, nil
 }
 
-// claims are the namespaces that calls of subgraphs use, of those whose state lives as long as the
-// thread.
-type claims struct {
+// inUse has the namespaces of the PerThread subgraphs that a call uses at this moment.
+type inUse struct {
 	mu sync.Mutex
-	by map[string]*checkpoint.Within // the places of the calls
+	by map[string]*checkpoint.Within // the call that uses it, by namespace
 }
 
-// claim claims a namespace for the call at a place. If another call uses it, its place is returned.
-func (c *claims) claim(namespace string, place *checkpoint.Within) (other *checkpoint.Within) {
+// acquire lets a call use a namespace. If another call uses it already, acquire returns that call.
+func (c *inUse) acquire(namespace string, call *checkpoint.Within) (other *checkpoint.Within) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if other = c.by[namespace]; other == nil {
 		if c.by == nil {
 			c.by = map[string]*checkpoint.Within{}
 		}
-		c.by[namespace] = place
+		c.by[namespace] = call
 	}
 	return other
 }
 
-// release ends a claim.
-func (c *claims) release(namespace string) {
+// release ends the use of a namespace.
+func (c *inUse) release(namespace string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.by, namespace)
@@ -240,7 +244,7 @@ func (c *claims) release(namespace string) {
 // childProgram is a program with the settings that a subgraph takes from the run around it.
 type childProgram struct {
 	program
-	of *program // without them
+	of *program // the program that these settings were added to
 }
 
 // childProgram returns p with the settings that it takes from r as a subgraph. A fan-out calls one
@@ -267,10 +271,11 @@ func (p *program) asChild(of *Config) program {
 }
 
 // call names the call within the thread.
-func (v *visit) call() string { return v.up.id() + "#" + strconv.Itoa(v.n) }
+func (v *childCall) call() string { return v.up.id() + "#" + strconv.Itoa(v.n) }
 
-// scopes returns the ids of the steps inside the task around the call, outermost first.
-func (v *visit) scopes() (ids []string) {
+// scopes returns the ids of the calls (Once, Call or Go) around this call in its task, the
+// outermost first.
+func (v *childCall) scopes() (ids []string) {
 	for s := v.up; s.ident != ""; s = s.up {
 		ids = append(ids, s.ident)
 	}
@@ -278,8 +283,8 @@ func (v *visit) scopes() (ids []string) {
 	return ids
 }
 
-// prepare gives the run what it has from its parent.
-func (v *visit) prepare() {
+// prepare sets the fields of the child's run that come from its parent.
+func (v *childCall) prepare() {
 	t, r := v.up.task, &v.run
 	r.next.rewind = v.from.next
 	r.origin, r.inside, r.call, r.questions.given = t.run.origin, t, v, t.run.questions.given
@@ -288,28 +293,28 @@ func (v *visit) prepare() {
 		r.running = new(running)
 	}
 	if r.session.root.cfg.Store != nil {
-		r.location() // the root may begin another turn while a call that was given up still runs
+		r.location() // computed now: once this call is given up, the root may begin another turn
 	}
 }
 
 // location returns where the run is in the thread.
-func (v *visit) location() *location {
+func (v *childCall) location() *location {
 	t := v.up.task
 	place := checkpoint.Within{Task: t.id(), Call: v.call(), Scopes: v.scopes(),
 		Node: t.node.name, Namespace: t.run.ns(), Turn: t.run.turn, Step: t.step, Root: t.position()}
 	return &location{cmp.Or(v.from.namespace, v.namespace(t.run.branch)), &place}
 }
 
-// namespace returns where the checkpoints of a child are stored that was called on a branch of the
+// namespace returns the namespace of the child's checkpoints, for a call on this branch of the
 // parent.
-func (v *visit) namespace(branch uint64) string {
+func (v *childCall) namespace(branch uint64) string {
 	t := v.up.task
 	ns, own := t.run.ns(), t.node.name+":"+v.up.id()
 	if v.n > 1 {
 		own += "#" + strconv.Itoa(v.n)
 	}
 	if branch != 0 {
-		own += fmt.Sprintf("@%d", branch) // what the task called before the branch began is not its own
+		own += fmt.Sprintf("@%d", branch) // calls before the branch began have other namespaces
 	}
 	if v.p.cfg.Nested == PerThread {
 		ns, own = withoutTasks(ns), t.node.name+"/"+plainName(v.p.name)
@@ -329,7 +334,7 @@ func withoutTasks(ns string) string {
 	return strings.Join(parts, "|")
 }
 
-// plainName returns a graph's name as a part of a namespace.
+// plainName returns a graph's name as a part of a namespace. A name that cannot be one is hashed.
 func plainName(name string) string {
 	if badName(name) != "" || strings.ContainsAny(name, "#") {
 		return hash("graph", name)
@@ -337,14 +342,15 @@ func plainName(name string) string {
 	return name
 }
 
-// sharedError is the ErrShared of a graph that is called at two places in one step.
+// sharedError returns an ErrShared: two calls use a PerThread graph in one step.
 func sharedError(graph string, first, second *checkpoint.Within) error {
 	return fmt.Errorf("%w: graph %q is called by task %s of node %q and by task %s of node %q in one step",
 		ErrShared, graph, first.Task, first.Node, second.Task, second.Node)
 }
 
-// runChild runs r, the run of a subgraph, to its end. One that is bounded is given up when a node
-// does not return although the time of the child is over, or another node of its step has failed.
+// runChild runs r, the run of a subgraph, to its end. The context of r ends with its parent's, at
+// the child's timeout, or when a node fails. A bounded run whose nodes have not returned by the end
+// of the grace period after that is given up.
 func runChild(r *run) (outcome, error) {
 	if !r.bounded() {
 		return r.runToEnd()
@@ -357,9 +363,10 @@ func runChild(r *run) (outcome, error) {
 		given := r.running.abandoned(r)
 		r.givenUp.Store(true)
 		r.session.gaveUp.Store(true)
-		out := outcome{status: Failed, id: r.session.id}
-		r.endObserved(out, given)
-		return out, given
+		// The abandoned goroutine may still write out, so the result is a new outcome.
+		failed := outcome{status: Failed, id: r.session.id}
+		r.endObserved(failed, given)
+		return failed, given
 	}
 	if end := endOf(res, nil); end != nil {
 		return outcome{status: Failed, id: r.session.id}, r.fail(end)

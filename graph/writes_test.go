@@ -240,11 +240,11 @@ func TestUntracked_ReachesTheWorkerAndNoStore(t *testing.T) {
 		b.Edge("read", graph.End)
 		return build(t, b, cfg)
 	}
-	store := &faulty{Store: new(checkpoint.Memory)}
+	store := &faultStore{Store: new(checkpoint.Memory)}
 	cfg := graph.Config{Store: store}
 	_, err := compiled(cfg).Invoke(ctx, handle{}, t1)
 	is(t, err, errBoom)
-	held := dump(store, "t1", store.spaces()...)
+	held := dump(store, "t1", store.namespaces()...)
 	fail = false
 	res, err := compiled(cfg).Resume(ctx, graph.Answers{}, t1) // as in another process
 	if got, want := fmt.Sprint(res.State.Lines.Slice()), "[0 nested 1]"; err != nil || got != want {
@@ -254,7 +254,7 @@ func TestUntracked_ReachesTheWorkerAndNoStore(t *testing.T) {
 	if got, want := fmt.Sprint(res.State.Lines.Slice()), "[13 nested 1]"; err != nil || got != want {
 		t.Errorf("in one process the worker sees %s, %v; want %s", got, err, want)
 	}
-	held += dump(store, "t1", store.spaces()...) + dump(store, "t2", store.spaces()...)
+	held += dump(store, "t1", store.namespaces()...) + dump(store, "t2", store.namespaces()...)
 	if !strings.Contains(held, "nested") || strings.Contains(held, "secret handle") {
 		t.Errorf("the store must hold the payload and not the untracked value:\n%s", held)
 	}

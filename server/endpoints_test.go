@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -155,7 +156,7 @@ var stores = map[string]func(t *testing.T) checkpoint.Store{
 		return opened(t)(redis.OpenURL(t.Context(), servertest.Redis(t)))
 	},
 	"postgres": func(t *testing.T) checkpoint.Store {
-		return opened(t)(postgres.Open(t.Context(), servertest.Postgres(t), postgres.Config{}))
+		return opened(t)(postgres.Open(t.Context(), servertest.Postgres(t), postgres.Config{RetryFor: time.Minute}))
 	},
 }
 

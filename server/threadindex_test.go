@@ -52,7 +52,7 @@ var openedStore = map[string]func(t *testing.T) checkpoint.Store{
 		return closed(t, s, err)
 	},
 	"postgres": func(t *testing.T) checkpoint.Store {
-		s, err := postgres.Open(t.Context(), servertest.Postgres(t), postgres.Config{})
+		s, err := postgres.Open(t.Context(), servertest.Postgres(t), postgres.Config{RetryFor: time.Minute})
 		return closed(t, s, err)
 	},
 }

@@ -83,16 +83,16 @@ func (s *Schema) Migrate(i, from int, old json.RawMessage) (now json.RawMessage,
 	return now, err
 }
 
-// Renamed returns the index of the field whose former name is was.
-func (s *Schema) Renamed(was string) (i int, ok bool) {
-	i, ok = s.was[was]
+// Renamed returns the index of the field with this former name.
+func (s *Schema) Renamed(former string) (i int, ok bool) {
+	i, ok = s.formerNames[former]
 	return i, ok
 }
 
-// addWas indexes the former names of the fields. A former name must be unique, and not the name of
-// a field.
-func (s *Schema) addWas() (mistakes []Mistake) {
-	s.was = map[string]int{}
+// indexFormerNames indexes the former names of the fields. A former name must be unique, and not
+// the name of a field.
+func (s *Schema) indexFormerNames() (mistakes []Mistake) {
+	s.formerNames = map[string]int{}
 	for i, f := range s.fields {
 		if f.Was == "" {
 			continue
@@ -102,10 +102,10 @@ func (s *Schema) addWas() (mistakes []Mistake) {
 		} else if _, used := s.index[f.Was]; used {
 			mistakes = append(mistakes, Mistake{f.Name, fmt.Sprintf("it was %q, which is the name of another field", f.Was)})
 		}
-		if _, used := s.was[f.Was]; used {
+		if _, used := s.formerNames[f.Was]; used {
 			mistakes = append(mistakes, Mistake{f.Name, fmt.Sprintf("it was %q, and so was another field", f.Was)})
 		}
-		s.was[f.Was] = i
+		s.formerNames[f.Was] = i
 	}
 	return mistakes
 }
@@ -138,6 +138,15 @@ func FoldStored(kind Kind, pieces []json.RawMessage) (json.RawMessage, error) {
 		return foldSet(pieces)
 	}
 	return nil, fmt.Errorf("state: the %d pieces of a %q cannot be merged", len(pieces), kind)
+}
+
+// Folds reports whether [FoldStored] knows how to merge the pieces of a kind. It does not know "".
+func Folds(kind Kind) bool {
+	switch kind {
+	case KindList, KindStack, KindMap, KindSet, kindContextData:
+		return true
+	}
+	return false
 }
 
 // kindContextData is the kind under which the pieces of a ContextData are stored: its Go type.

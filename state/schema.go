@@ -23,8 +23,8 @@ type Schema struct {
 	texts  []textCheck // the checks of fields that can hold text
 	proto  View        // the state with its defaults; immutable
 
-	was        map[string]int // former names of fields
-	migrations []Migration    // by field; nil without Migrating
+	formerNames map[string]int // the indexes of fields by their former names
+	migrations  []Migration    // by field; nil without Migrating
 }
 
 // Field is one channel of a state.
@@ -243,7 +243,7 @@ func newSchema(typ string, fields []Field, l Layout, mistakes []Mistake) (*Schem
 		s.index[f.Name] = i
 	}
 	if len(mistakes) == 0 {
-		mistakes = s.addWas()
+		mistakes = s.indexFormerNames()
 	}
 	if len(mistakes) == 0 {
 		s.proto = s.Blank()

@@ -72,7 +72,7 @@ func BenchmarkRest(b *testing.B) {
 			restOn(b, s, err, n)
 		})
 		b.Run(fmt.Sprint("postgres/", n), func(b *testing.B) {
-			s, err := postgres.Open(b.Context(), servertest.Postgres(b), postgres.Config{})
+			s, err := postgres.Open(b.Context(), servertest.Postgres(b), postgres.Config{RetryFor: time.Minute})
 			restOn(b, s, err, n)
 		})
 	}

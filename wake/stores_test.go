@@ -29,7 +29,9 @@ func TestOnce_OnAllStores(t *testing.T) {
 		},
 		"postgres": func(t *testing.T) func() (checkpoint.Store, error) {
 			url := servertest.Postgres(t)
-			return func() (checkpoint.Store, error) { return postgres.Open(t.Context(), url, postgres.Config{}) }
+			return func() (checkpoint.Store, error) {
+				return postgres.Open(t.Context(), url, postgres.Config{RetryFor: time.Minute})
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

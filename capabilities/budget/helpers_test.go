@@ -122,7 +122,7 @@ func openStore(t *testing.T, kind, address string) storage {
 	case "redis":
 		s, err = redis.OpenURL(t.Context(), address)
 	case "postgres":
-		s, err = postgres.Open(t.Context(), address, postgres.Config{})
+		s, err = postgres.Open(t.Context(), address, postgres.Config{RetryFor: time.Minute})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,8 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// A scripted model with a budget, and an answer as a Go value.
+// A model that answers from a script gets a budget of two calls. Decode uses both, because the
+// first answer is not JSON, and returns the second as a Go value. The next call fails.
 func Example() {
 	type Verdict struct {
 		Fits   bool   `json:"fits"`
@@ -16,7 +17,7 @@ func Example() {
 	}
 	meter := &model.Meter{Budget: model.Budget{Calls: 2}}
 	m := model.Limited(model.Script(
-		model.Say("It fits, I think."), // not the requested form: the model is asked once more
+		model.Say("It fits, I think."), // not JSON, so Decode asks once more
 		model.Say(`{"fits": true, "reason": "it is short"}`),
 	), meter)
 	r := model.Request{Messages: []message.Message{message.User("does the title fit?")}}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/blob"
@@ -78,7 +79,7 @@ func pass(ctx context.Context, args []string) error {
 			return err
 		}
 	case "postgres":
-		s, err := postgres.Open(ctx, dir, postgres.Config{})
+		s, err := postgres.Open(ctx, dir, postgres.Config{RetryFor: time.Minute})
 		if err != nil {
 			return err
 		}

@@ -104,7 +104,7 @@ func TestThread_KilledAtEachWrite(t *testing.T) {
 			address, used := servertest.Postgres(t), 0
 			return func(t *testing.T) (checkpoint.Store, *blob.Store) {
 				used++
-				s, err := postgres.Open(t.Context(), address, postgres.Config{Schema: fmt.Sprint("weft", used)})
+				s, err := postgres.Open(t.Context(), address, postgres.Config{Schema: fmt.Sprint("weft", used), RetryFor: time.Minute})
 				return withBlobs(t, s, err)
 			}
 		},

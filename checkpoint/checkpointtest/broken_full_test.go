@@ -345,7 +345,7 @@ var brokenFull = []broken{
 		}
 		return nil
 	}})},
-	{"lists threads that have expired", []string{"ExpiredInListings"}, func(s checkpoint.Store) checkpoint.Store { return &listsExpired{full: s.(full)} }},
+	{"lists threads that have expired", []string{"ExpiredInListings", "CommitTTL"}, func(s checkpoint.Store) checkpoint.Store { return &listsExpired{full: s.(full)} }},
 	{"puts nothing beside a commit", []string{"Beside", "BesideIsAtomic"}, withFaults(faulty{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 		c.Pending = nil
 		return s.Commit(ctx, c)

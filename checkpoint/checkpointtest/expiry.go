@@ -4,17 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 )
 
-func lasting(ttl time.Duration, c checkpoint.Commit) checkpoint.Commit {
+// withTTL returns c with a time to live.
+func withTTL(ttl time.Duration, c checkpoint.Commit) checkpoint.Commit {
 	c.TTL = ttl
 	return c
 }
 
-// gone complains when there is anything left of a thread.
+// gone reports a failure if a thread can be loaded or listed, or has a history or namespaces.
 func (p *probe) gone(rule string, keys ...checkpoint.Key) {
 	p.Helper()
 	for _, k := range keys {
@@ -24,49 +26,52 @@ func (p *probe) gone(rule string, keys ...checkpoint.Key) {
 		}
 		p.same(rule+": it has no history", len(p.history(k, checkpoint.Query{})), 0)
 		p.same(rule+": it has no namespaces", len(p.namespaces(k.Thread)), 0)
-		p.same(rule+": it is not listed", len(p.threads(checkpoint.ThreadQuery{After: k.Thread[:len(k.Thread)-1], Limit: 1, Where: map[string]string{"of": k.Thread}})), 0)
+		listed := slices.ContainsFunc(p.threads(checkpoint.ThreadQuery{After: k.Thread[:len(k.Thread)-1]}),
+			func(s checkpoint.Snapshot) bool { return s.Thread == k.Thread })
+		p.same(rule+": it is listed", listed, false)
 	}
 }
 
-func (p *probe) there(rule string, c checkpoint.Commit) {
+// headIs reports a failure if the head of a chain is not c.
+func (p *probe) headIs(rule string, c checkpoint.Commit) {
 	p.Helper()
 	p.same(rule, p.load(c.Key, 0), stored(c, c.Seq()))
 }
 
 func commitTTL(p *probe) {
 	k := key("thread")
-	c := lasting(time.Minute, step(k, 1))
+	c := withTTL(time.Minute, step(k, 1))
 	p.commit(c)
 	p.commit(step(key("stays"), 1))
 	p.advance(59 * time.Second)
-	p.there("a thread is there for as long as its commit said", c)
+	p.headIs("a thread exists until its time to live has passed", c)
 	p.advance(2 * time.Second)
-	p.gone("a thread ends when its commit said", k)
-	p.there("a thread without a time to live stays", step(key("stays"), 1))
+	p.gone("a thread expires when its time to live has passed", k)
+	p.headIs("a thread without a time to live stays", step(key("stays"), 1))
 }
 
 func laterTTL(p *probe) {
 	k := key("thread")
-	p.commit(lasting(time.Minute, step(k, 1)))
+	p.commit(withTTL(time.Minute, step(k, 1)))
 	p.advance(40 * time.Second)
-	p.commit(lasting(time.Minute, step(k, 2)))
+	p.commit(withTTL(time.Minute, step(k, 2)))
 	p.advance(40 * time.Second)
-	p.there("a later commit moves the end", step(k, 2))
+	p.headIs("the time to live of a later commit replaces the earlier one", step(k, 2))
 	p.commit(step(k, 3))
 	p.commit(step(key("thread", "sub"), 1))
 	p.advance(10 * time.Second)
-	p.there("a commit without a time to live leaves the end where it is", step(k, 3))
+	p.headIs("a commit without a time to live does not change the expiry", step(k, 3))
 	p.advance(11 * time.Second)
-	p.gone("a commit without a time to live leaves the end where it is", k)
+	p.gone("a commit without a time to live does not change the expiry", k)
 
-	p.commit(lasting(time.Hour, step(k, 1)))
-	p.commit(lasting(time.Second, step(k, 2)))
+	p.commit(withTTL(time.Hour, step(k, 1)))
+	p.commit(withTTL(time.Second, step(k, 2)))
 	p.advance(2 * time.Second)
-	p.gone("a later commit may move the end forward", k)
-	p.commit(lasting(time.Minute, step(key("thread", "sub"), 1)))
+	p.gone("a later commit may make the thread expire sooner", k)
+	p.commit(withTTL(time.Minute, step(key("thread", "sub"), 1)))
 	p.commit(step(k, 1))
 	p.advance(61 * time.Second)
-	p.gone("a time to live is that of the whole thread, whichever namespace set it", k, key("thread", "sub"))
+	p.gone("a time to live set in any namespace applies to the whole thread", k, key("thread", "sub"))
 }
 
 func expire(p *probe) {
@@ -74,41 +79,41 @@ func expire(p *probe) {
 	p.commitSteps(k, 3)
 	p.done("a thread can expire", p.expirer().Expire(p.Context(), "thread", time.Minute))
 	p.advance(59 * time.Second)
-	p.there("a thread is there until its time has passed", step(k, 3))
-	p.done("the end can be moved", p.expirer().Expire(p.Context(), "thread", time.Minute))
+	p.headIs("a thread is there until its time has passed", step(k, 3))
+	p.done("the expiry can be changed", p.expirer().Expire(p.Context(), "thread", time.Minute))
 	p.advance(59 * time.Second)
-	p.there("the end can be moved", step(k, 3))
+	p.headIs("the expiry can be changed", step(k, 3))
 	p.advance(2 * time.Second)
 	p.gone("a thread ends when its time has passed", k)
 }
 
 func expireNever(p *probe) {
 	k := key("thread")
-	p.commit(lasting(time.Minute, step(k, 1)))
+	p.commit(withTTL(time.Minute, step(k, 1)))
 	p.done("Expire with 0 makes a thread permanent", p.expirer().Expire(p.Context(), "thread", 0))
 	p.done("Expire with 0 may be repeated", p.expirer().Expire(p.Context(), "thread", 0))
 	p.advance(1000 * time.Hour)
-	p.there("a permanent thread stays", step(k, 1))
+	p.headIs("a permanent thread stays", step(k, 1))
 	p.done("a permanent thread can expire again", p.expirer().Expire(p.Context(), "thread", time.Minute))
 	p.advance(2 * time.Minute)
 	p.gone("a permanent thread can expire again", k)
 }
 
-// expireInCenturies uses the longest time to live, as a caller may that wants no end.
+// expireInCenturies uses the longest time to live, which a caller may use to mean never.
 func expireInCenturies(p *probe) {
 	k := key("thread")
-	p.done("a commit may have the longest time to live", p.store.Commit(p.Context(), lasting(math.MaxInt64, step(k, 1))))
+	p.done("a commit may have the longest time to live", p.store.Commit(p.Context(), withTTL(math.MaxInt64, step(k, 1))))
 	p.advance(1000 * time.Hour)
-	p.there("a thread with the longest time to live stays", step(k, 1))
+	p.headIs("a thread with the longest time to live stays", step(k, 1))
 	p.done("a thread may expire after the longest time", p.expirer().Expire(p.Context(), "thread", math.MaxInt64))
 	p.advance(1000 * time.Hour)
-	p.there("a thread with the longest time to live stays", step(k, 1))
-	p.done("the end can be moved", p.expirer().Expire(p.Context(), "thread", time.Minute))
+	p.headIs("a thread with the longest time to live stays", step(k, 1))
+	p.done("the expiry can be changed", p.expirer().Expire(p.Context(), "thread", time.Minute))
 	p.advance(2 * time.Minute)
-	p.gone("the end can be moved", k)
+	p.gone("the expiry can be changed", k)
 }
 
-// leaseForCenturies leases a thread for the longest time, as a caller may that wants no end.
+// leaseForCenturies leases a thread for the longest time, which a caller may use to mean for ever.
 func leaseForCenturies(p *probe) {
 	r := ask("thread", "ann")
 	r.TTL = math.MaxInt64
@@ -134,8 +139,8 @@ func expireUnknown(p *probe) {
 	}
 	p.commit(step(key("thread"), 1))
 	p.fails("a negative time to live is refused", p.expirer().Expire(p.Context(), "thread", -1), checkpoint.ErrRequest)
-	p.fails("a commit with a negative time to live is refused", p.store.Commit(p.Context(), lasting(-1, step(key("thread"), 2))), checkpoint.ErrRequest)
-	p.there("a refused time to live changes nothing", step(key("thread"), 1))
+	p.fails("a commit with a negative time to live is refused", p.store.Commit(p.Context(), withTTL(-1, step(key("thread"), 2))), checkpoint.ErrRequest)
+	p.headIs("a refused time to live changes nothing", step(key("thread"), 1))
 }
 
 func expiredIsGone(p *probe) {
@@ -171,11 +176,11 @@ func expiredStartsAnew(p *probe) {
 	p.same("a thread that starts again has no old namespaces", fmt.Sprintf("%q", p.namespaces("thread")), `[""]`)
 	_, err := p.store.Load(p.Context(), k, 5)
 	p.fails("a thread that starts again has no old commits", err, checkpoint.ErrNotFound)
-	for n := range 20 {
+	for n := range 20 { // a store may clean up the expired thread with later writes
 		p.commit(step(key(fmt.Sprint("other ", n)), 1))
 	}
 	p.advance(1000 * time.Hour)
-	p.same("a thread that starts again has no old end", p.load(k, 0), whole(anew, 1, 2))
+	p.same("a thread that starts again does not have its old expiry", p.load(k, 0), whole(anew, 1, 2))
 }
 
 func expiredInListings(p *probe) {
@@ -195,13 +200,13 @@ func expiredInListings(p *probe) {
 	want := names(rootsOf(keys))
 	p.same("threads that have expired are not listed", names(p.threads(checkpoint.ThreadQuery{})), want)
 	p.same("threads that have expired are not found by labels", names(p.threads(checkpoint.ThreadQuery{Where: map[string]string{"kind": "test"}})), want)
-	p.same("Limit counts the threads that are there", names(p.threads(checkpoint.ThreadQuery{Limit: 5})), names(rootsOf(keys[:5])))
+	p.same("Limit counts only threads that have not expired", names(p.threads(checkpoint.ThreadQuery{Limit: 5})), names(rootsOf(keys[:5])))
 }
 
 func expiredLease(p *probe) {
 	k := key("thread")
 	ann := p.acquire(ask("thread", "ann"))
-	p.commit(lasting(time.Second, with(ann.Fence, step(k, 1))))
+	p.commit(withTTL(time.Second, with(ann.Fence, step(k, 1))))
 	p.advance(2 * time.Second)
 	p.fenced("the lease ends with the thread", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "")
 	p.commit(step(k, 1))
@@ -209,15 +214,15 @@ func expiredLease(p *probe) {
 	p.fenced("the fence of an expired thread stays spent", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "bob")
 	p.commit(with(bob.Fence, step(k, 2)))
 	p.done("a thread is released", p.leaser().Release(p.Context(), "thread", bob.Fence))
-	p.there("a release leaves the thread", step(k, 2))
+	p.headIs("Release keeps the commits of the thread", step(k, 2))
 }
 
-// expireMany lets more threads end than one write can clean up.
+// expireMany lets 100 threads expire at once. A store may clean up only a few with each write.
 func expireMany(p *probe) {
 	const n = 100
 	for i := range n {
 		k := key(fmt.Sprint("thread ", i))
-		p.commit(lasting(time.Minute, step(k, 1)))
+		p.commit(withTTL(time.Minute, step(k, 1)))
 		p.commit(step(key(k.Thread, "sub"), 1))
 	}
 	p.advance(time.Hour)
@@ -225,7 +230,7 @@ func expireMany(p *probe) {
 		k := key(fmt.Sprint("thread ", i))
 		if i%2 == 0 {
 			p.commit(step(k, 1))
-			p.there("a thread starts again before or after it was cleaned up", step(k, 1))
+			p.headIs("a thread starts again before or after it was cleaned up", step(k, 1))
 			continue
 		}
 		p.gone("an expired thread, cleaned up or not", k, key(k.Thread, "sub"))

@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// mark is a position in the order of a search.
+// mark is what the order of a search depends on, of one item.
 type mark struct {
 	Score     float64 `json:"s,omitempty"`
 	Time      int64   `json:"t,omitempty"` // microseconds
 	Namespace string  `json:"n"`           // encoded
 	Key       string  `json:"k"`
-	Query     string  `json:"q"` // the digest, in a cursor
+	Query     string  `json:"q"` // the digest of the query; set only in a cursor
 }
 
 func (m mark) position() Position { return Position{m.Namespace, m.Key} }
 
-// markOf returns the position of an item.
+// markOf returns the mark of an item in the order of s.
 func (s *search) markOf(f Found) mark {
 	m := mark{Namespace: Encode(f.Namespace), Key: f.Key}
 	switch s.order {
@@ -41,22 +41,22 @@ func compareMarks(a, b mark) int {
 
 func (s *search) cursor(m mark) string {
 	m.Query = s.digest
-	data, _ := json.Marshal(m) // text and finite numbers
+	data, _ := json.Marshal(m) // cannot fail: it has only text and finite numbers
 	return base64.RawURLEncoding.EncodeToString(data)
 }
 
-// readCursor returns the position that a cursor of this query names, nil for none.
+// readCursor returns the mark in a cursor of the query with this digest, or nil for the cursor "".
 func readCursor(cursor, digest string) (*mark, error) {
 	if cursor == "" {
 		return nil, nil
 	}
 	data, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it is none", ErrCursor)
+		return nil, fmt.Errorf("%w: it must be the Next of a page (got %.32q)", ErrCursor, cursor)
 	}
 	var m mark
 	if err := json.Unmarshal(data, &m); err != nil || m.Key == "" || m.Namespace == "" {
-		return nil, fmt.Errorf("%w: it is none", ErrCursor)
+		return nil, fmt.Errorf("%w: it must be the Next of a page (got %.32q)", ErrCursor, cursor)
 	}
 	if m.Query != digest {
 		return nil, fmt.Errorf("%w: it belongs to another query", ErrCursor)
@@ -69,7 +69,7 @@ func (q Query) digest(s *search) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q %q", q.Prefix, s.words, q.Near, s.order)
 	for _, c := range s.where {
-		value, _ := json.Marshal(c.value) // was decoded from JSON
+		value, _ := json.Marshal(c.value) // cannot fail: it was decoded from JSON
 		fmt.Fprintf(h, " %q %q %q", c.path, c.op, value)
 	}
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:9])

@@ -23,7 +23,7 @@ var blobSchema string
 //
 // A chunk of 1 MiB is one round trip, both ways. The claims are by the clock of this process.
 func (s *Store) Blobs(ctx context.Context) (*blob.Store, error) {
-	if err := s.add(ctx, "blob_uploads", blobSchema); err != nil {
+	if err := s.ensure(ctx, "blob_uploads", blobSchema); err != nil {
 		return nil, err
 	}
 	return blob.Over(largeBlobs{s}), nil

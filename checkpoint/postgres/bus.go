@@ -22,10 +22,10 @@ var eventSchema2 string
 // query of this process in that time while there are followers. It uses no LISTEN, so it also works
 // behind a pooler. The bus is usable until the Store is closed.
 func (s *Store) Bus(ctx context.Context, keep int) (topic.Bus, error) {
-	if err := s.add(ctx, "events", eventSchema); err != nil {
+	if err := s.ensure(ctx, "events", eventSchema); err != nil {
 		return nil, err
 	}
-	if err := s.add(ctx, "append_1", eventSchema2); err != nil {
+	if err := s.ensure(ctx, "append_1", eventSchema2); err != nil {
 		return nil, err
 	}
 	return topic.Over(events{s}, keep, 0), nil

@@ -34,7 +34,7 @@ func (s *Store) call(ctx context.Context, write bool, try attempt) error {
 		budget = &own
 		own.Start()
 	} else if !time.Now().Before(budget.Until(s.retryFor)) {
-		return s.typed(&silentError{sent: true, address: s.address(), after: s.retryFor, err: brief.Err})
+		return s.typed(&silentError{sent: true, address: s.address(), after: s.retryFor, err: brief.ErrTimeout})
 	}
 	unknown := false // whether an attempt was cut off that may have had its effect
 	var tries brief.Tries
@@ -102,7 +102,7 @@ func (s *Store) acquire(ctx context.Context, budget *brief.Budget) (*pgxpool.Con
 	short := s.briefs.New(ctx, quick)
 	conn, err := s.pool.Acquire(timeless{short})
 	short.End()
-	if err == nil || !errors.Is(err, brief.Err) {
+	if err == nil || !errors.Is(err, brief.ErrTimeout) {
 		return conn, err
 	}
 	return s.acquireLate(ctx, budget)

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -65,7 +66,7 @@ func overOne(t *testing.T, dsn, schema string) *postgres.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	s, err := postgres.New(t.Context(), pool, postgres.Config{Schema: schema})
+	s, err := postgres.New(t.Context(), pool, postgres.Config{Schema: schema, RetryFor: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

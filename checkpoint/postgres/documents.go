@@ -28,10 +28,10 @@ var documentSchema2 string
 // eight, for all others of the partition. It is one round trip, or two if an If does not hold. A
 // read or a page of a query is one round trip.
 func (s *Store) Documents(ctx context.Context) (document.Store, error) {
-	if err := s.add(ctx, "documents", documentSchema); err != nil {
+	if err := s.ensure(ctx, "documents", documentSchema); err != nil {
 		return nil, err
 	}
-	if err := s.add(ctx, "write_documents_1", documentSchema2); err != nil {
+	if err := s.ensure(ctx, "write_documents_1", documentSchema2); err != nil {
 		return nil, err
 	}
 	return document.Over(documents{s}), nil

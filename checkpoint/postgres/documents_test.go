@@ -113,7 +113,7 @@ func TestDocuments_LastAreOneRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	store, err := postgres.New(t.Context(), pool, postgres.Config{Schema: schema})
+	store, err := postgres.New(t.Context(), pool, postgres.Config{Schema: schema, RetryFor: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

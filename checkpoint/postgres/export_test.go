@@ -2,9 +2,11 @@ package postgres
 
 import (
 	"strings"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint/blob"
 	"github.com/weftrun/weft/checkpoint/document"
+	"github.com/weftrun/weft/checkpoint/memory"
 )
 
 // BlobTable returns the blobs of a store as blobtest judges them.
@@ -13,6 +15,15 @@ func BlobTable(s *Store) blob.Table { return largeBlobs{s} }
 // ScanDocuments returns the query of a scan of documents in a schema, and its parameters.
 func ScanDocuments(s document.Scan, schema string) (string, []any) {
 	text, args := scanDocuments(s)
+	return strings.ReplaceAll(text, "{schema}", schema), args
+}
+
+// Bound returns the time limit of a call.
+func (c Config) Bound() time.Duration { return retryFor(c) }
+
+// ScanMemories returns the query of a scan of memories in a schema, and its parameters.
+func ScanMemories(s memory.Scan, schema string) (string, []any) {
+	text, args := scanMemories(s)
 	return strings.ReplaceAll(text, "{schema}", schema), args
 }
 

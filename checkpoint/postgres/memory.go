@@ -20,36 +20,44 @@ import (
 //go:embed sql/memory.sql
 var memorySchema string
 
-// Memory returns the long-term memory in this schema, for all threads and processes that
-// share it. It makes the tables if they are not there yet, unless Config.Migrate forbids
-// it. Its clock is the server's, and it lasts until the Store is closed.
+//go:embed sql/memory2.sql
+var memorySchema2 string
+
+// Memory returns the long-term memory in this schema, for all threads and processes that share it.
+// It creates a missing table; with MigrateNever it returns an ErrUnsupported instead. Its clock is
+// the server's. It is usable until the Store is closed; the items remain in the database.
 //
-// Words and conditions of equality are found through indexes. A write is a transaction of
-// a few round trips, and waits for others to the same namespace; a read or a page of a
-// search is one round trip.
+// Words and conditions of equality are found through indexes. A write is a transaction of a few
+// round trips. It waits for other writes to the same namespace. A read or a page of a search is one
+// round trip.
 func (s *Store) Memory(ctx context.Context) (memory.Store, error) {
-	if err := s.add(ctx, "memories", memorySchema); err != nil {
+	if err := s.ensure(ctx, "memories", memorySchema); err != nil {
 		return nil, err
+	}
+	if s.migrate != MigrateNever { // without this index a search is slower, and nothing else
+		if err := s.ensure(ctx, "memories_without_facts", memorySchema2); err != nil {
+			return nil, err
+		}
 	}
 	return memory.Over(memories{s}), nil
 }
 
-// add runs a script in the schema, unless what it makes first is there: a table, an index or a
-// function.
-func (s *Store) add(ctx context.Context, first, script string) error {
+// ensure runs a script, unless the schema has first: the table, index or function that the script
+// creates first.
+func (s *Store) ensure(ctx context.Context, first, script string) error {
 	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		there, err := s.has(ctx, conn, first)
 		switch {
 		case err != nil || there:
 			return err
 		case s.migrate == MigrateNever:
-			return fmt.Errorf("%w: schema %q has no %s; open it once with MigrateUp, by a role that may", checkpoint.ErrUnsupported, s.schema, first)
+			return fmt.Errorf("%w: schema %q has no %s; make this call once on a Store with MigrateUp, as a role with CREATE on the schema", checkpoint.ErrUnsupported, s.schema, first)
 		}
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return s.run(ctx, tx, first, script) })
 	})
 }
 
-// has reports whether the schema has a table, an index or a function.
+// has reports whether the schema has a table, an index or a function with this name.
 func (s *Store) has(ctx context.Context, q querier, name string) (there bool, err error) {
 	const text = `SELECT EXISTS (SELECT FROM pg_class WHERE relnamespace = n.oid AND relname = $2)
 		OR EXISTS (SELECT FROM pg_proc WHERE pronamespace = n.oid AND proname = $2) FROM pg_namespace n WHERE n.nspname = $1`
@@ -57,7 +65,7 @@ func (s *Store) has(ctx context.Context, q querier, name string) (there bool, er
 	return there, err
 }
 
-// run runs a script, unless another process was faster.
+// run runs a script, unless another process has run it.
 func (s *Store) run(ctx context.Context, tx pgx.Tx, first, script string) error {
 	if err := lock(ctx, tx, "weft "+s.schema); err != nil {
 		return err
@@ -69,7 +77,7 @@ func (s *Store) run(ctx context.Context, tx pgx.Tx, first, script string) error 
 	return err
 }
 
-// lock takes a lock that ends with the transaction.
+// lock takes an advisory lock, which ends with the transaction.
 func lock(ctx context.Context, tx pgx.Tx, name string) error {
 	_, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", pgx.QueryExecModeExec, lockKey(name))
 	return err
@@ -127,8 +135,8 @@ func (m memories) write(ctx context.Context, tx pgx.Tx, w memory.Write) ([]memor
 	return rows, m.apply(ctx, tx, w, rows)
 }
 
-// current returns the server's time and the rows that lie where w wants to write. It is
-// asked for under the lock, so both are no older than the last write.
+// current returns the server's time and the stored rows of the keys that w changes. The caller
+// holds the lock of the namespace, so both are at least as new as the last write.
 func (m memories) current(ctx context.Context, tx pgx.Tx, w memory.Write) (now time.Time, list []memory.Stored, err error) {
 	keys := make([][]byte, len(w.Changes))
 	places := map[string]int{}
@@ -147,7 +155,8 @@ func (m memories) current(ctx context.Context, tx pgx.Tx, w memory.Write) (now t
 	return now, list, err
 }
 
-// apply writes the new rows, and gives them their versions.
+// apply writes the new rows and sets their versions. It also deletes up to 32 expired rows of any
+// namespace.
 func (m memories) apply(ctx context.Context, tx pgx.Tx, w memory.Write, rows []memory.Item) error {
 	for i, c := range w.Changes {
 		if err := m.change(ctx, tx, w, c, &rows[i]); err != nil {
@@ -196,7 +205,7 @@ func timeOrNull(t time.Time) *time.Time {
 
 func scanMemory(rows pgx.Rows) (memory.Stored, error) { return scanMemoryAnd(rows) }
 
-// scanMemoryAnd reads the columns that follow, too.
+// scanMemoryAnd is scanMemory for rows with more columns, which it scans into more.
 func scanMemoryAnd(rows pgx.Rows, more ...any) (st memory.Stored, err error) {
 	var ns, key, value []byte
 	var version, refresh int64
@@ -224,18 +233,14 @@ func (m memories) Read(ctx context.Context, namespace []string, key string) (ite
 	return item, found, err
 }
 
-// scanMemoryText is a scan as far as it is always the same. Rows
-// without facts cannot be narrowed down by what they contain.
+// scanMemoryText is the part of the query that all scans share.
 const scanMemoryText = "SELECT " + memoryColumns + ` FROM {schema}.memories m
 	WHERE (m.ns, m.key) > ($1::bytea, $2::bytea) AND m.ns >= $3::bytea AND ($4::bytea IS NULL OR m.ns < $4::bytea)
 	AND ` + memoryAlive
 
 // Scan implements memory.Table.
 func (m memories) Scan(ctx context.Context, s memory.Scan) (list []memory.Item, more bool, err error) {
-	text, args := scanMemoryText, append([]any{[]byte(s.After.Namespace), []byte(s.After.Key)}, bounds(s.Range)...)
-	narrow, args := narrowed(s.Words, s.Contains, args)
-	args = append(args, int64(s.Limit)+1)
-	text += narrow + fmt.Sprintf(" ORDER BY m.ns, m.key LIMIT $%d::bigint", len(args))
+	text, args := scanMemories(s)
 	err = m.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) error {
 		list, more = nil, false
 		size := 0
@@ -250,7 +255,16 @@ func (m memories) Scan(ctx context.Context, s memory.Scan) (list []memory.Item, 
 	return list, more, err
 }
 
-// narrowed returns the conditions for words and for JSON, with their parameters.
+// scanMemories returns the query of a scan and its parameters.
+func scanMemories(s memory.Scan) (text string, args []any) {
+	args = append([]any{[]byte(s.After.Namespace), []byte(s.After.Key)}, bounds(s.Range)...)
+	narrow, args := narrowed(s.Words, s.Contains, args)
+	args = append(args, int64(s.Limit)+1)
+	return scanMemoryText + narrow + fmt.Sprintf(" ORDER BY m.ns, m.key LIMIT $%d::bigint", len(args)), args
+}
+
+// narrowed returns the SQL conditions for words and contains, and args with their values appended.
+// A row without facts always passes, since jsonb cannot hold its value.
 func narrowed(words []string, contains []byte, args []any) (text string, all []any) {
 	if len(words) > 0 {
 		args = append(args, words)

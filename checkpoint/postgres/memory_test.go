@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -68,6 +69,30 @@ func TestMemory_ManyAskAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestMemory_FindsFactsByTheirIndex also has values that jsonb cannot hold, which are always read.
+func TestMemory_FindsFactsByTheirIndex(t *testing.T) {
+	schema := freshSchema()
+	m := memoryOf(t, open(t, cluster.dsn(), postgres.Config{Schema: schema}))
+	admin(t, cluster, "INSERT INTO "+schema+`.memories (ns, key, value, facts, words, created, updated, refresh, write)
+		SELECT 'users', n::text::bytea, convert_to(json_build_object('n', n)::text, 'UTF8'), jsonb_build_object('n', n), '{}', now(), now(), 0, 'w'
+		FROM generate_series(1, 5000) n`)
+	if _, err := m.Put(t.Context(), []string{"users"}, "huge", json.RawMessage(`{"n":"\u0000"}`), memory.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	admin(t, cluster, "ANALYZE "+schema+".memories")
+	text, args := postgres.ScanMemories(memory.Scan{Contains: []byte(`{"n":7}`), Limit: 10}, schema)
+	plan := planOf(t, text, args...)
+	for _, index := range []string{"memories_facts", "memories_without_facts"} {
+		if !strings.Contains(plan, index) {
+			t.Errorf("the search does not use %s:\n%s", index, plan)
+		}
+	}
+	page, err := m.Search(t.Context(), memory.Query{Prefix: []string{"users"}, Where: memory.Filter{{Path: "n", Op: memory.Eq, Value: 7}}})
+	if err != nil || len(page.Items) != 1 || page.Items[0].Key != "7" {
+		t.Errorf("got %+v, %v; want the item 7", page, err)
+	}
 }
 
 func TestMemory_MakesNoTablesWithoutRights(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -147,7 +148,7 @@ func TestCall_IsOneRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	s, err := postgres.New(t.Context(), pool, postgres.Config{Schema: freshSchema()})
+	s, err := postgres.New(t.Context(), pool, postgres.Config{Schema: freshSchema(), RetryFor: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,7 +128,7 @@ func (v *vectors) prepare(ctx context.Context, tx pgx.Tx) error {
 	case text == "":
 		return nil
 	case v.migrate == MigrateNever:
-		return fmt.Errorf("%w: schema %q has no table %s with this index; open it once with MigrateUp, by a role that may", checkpoint.ErrUnsupported, v.schema, v.cfg.Name)
+		return fmt.Errorf("%w: schema %q has no table %s with this index; make this call once on a Store with MigrateUp, as a role with CREATE on the schema", checkpoint.ErrUnsupported, v.schema, v.cfg.Name)
 	}
 	_, err = tx.Conn().PgConn().Exec(ctx, v.text(text)).ReadAll()
 	return err
@@ -158,7 +158,7 @@ func (v *vectors) extension(ctx context.Context, tx pgx.Tx) (version string, err
 		case !available:
 			return "", fmt.Errorf("%w: the server has no extension vector", memory.ErrNoVectors)
 		case v.migrate == MigrateNever:
-			return "", fmt.Errorf("%w: the database has no extension vector; make it by a role that may", memory.ErrNoVectors)
+			return "", fmt.Errorf("%w: the database has no extension vector; create it as a role that is allowed to", memory.ErrNoVectors)
 		}
 		_, err = tx.Exec(ctx, "CREATE EXTENSION vector", pgx.QueryExecModeExec)
 		var refused *pgconn.PgError

@@ -93,7 +93,7 @@ func (c *call) run(ctx context.Context) (any, error) {
 		c.budget = &c.own
 		c.own.Start()
 	} else if !time.Now().Before(c.until()) {
-		c.last = brief.Err
+		c.last = brief.ErrTimeout
 		return nil, c.failed()
 	}
 	var tries brief.Tries
@@ -138,7 +138,7 @@ func (c *call) try(ctx context.Context) (any, error) {
 	}
 	if err := c.store.meet(ctx, c.key, c.until()); err != nil {
 		if brief.Ended(ctx) == nil {
-			c.last = brief.Err
+			c.last = brief.ErrTimeout
 			return nil, err
 		}
 		return nil, ended(ctx, c.unknown, before)
@@ -179,7 +179,7 @@ func (c *call) try(ctx context.Context) (any, error) {
 		}
 		c.last = before
 		if before == nil {
-			c.last = brief.Err
+			c.last = brief.ErrTimeout
 		}
 		return nil, c.last
 	}

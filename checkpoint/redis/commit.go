@@ -27,17 +27,22 @@ func (s *Store) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return toAnswer(reply).refusal(c.Key, c.Head)
 }
 
-// check refuses what no server need be asked about.
+// check returns an error if a commit is invalid whatever the server has stored.
 func check(c *checkpoint.Commit) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	if c.Head <= maxNumber && c.Seq() > maxNumber {
-		return fmt.Errorf("%w: redis: thread %q, namespace %q: the number %d is above 2^53", checkpoint.ErrRequest, c.Thread, c.Namespace, c.Seq())
+	if c.Head <= maxNumber && c.Seq() > maxNumber { // a greater Head is a conflict, which the server reports
+		return fmt.Errorf("%w: redis: thread %q, namespace %q: the number of a commit must be at most 2^53 (got %d)", checkpoint.ErrRequest, c.Thread, c.Namespace, c.Seq())
 	}
-	seen := make(map[checkpoint.Ref]bool, len(c.Blobs))
+	type place struct {
+		field string
+		base  uint64
+		chunk int
+	}
+	seen := make(map[place]bool, len(c.Blobs))
 	for _, b := range c.Blobs {
-		at := checkpoint.Ref{Field: b.Field, Base: b.Base, Chunks: b.Chunk}
+		at := place{b.Field, b.Base, b.Chunk}
 		if seen[at] {
 			return fmt.Errorf("%w: redis: thread %q, namespace %q, commit %d: chunk %d of field %q, base %d, comes twice; a blob is written once",
 				checkpoint.ErrRequest, c.Thread, c.Namespace, c.Seq(), b.Chunk, b.Field, b.Base)
@@ -47,7 +52,7 @@ func check(c *checkpoint.Commit) error {
 	return nil
 }
 
-// checkSize refuses what is larger than one call may send.
+// checkSize returns an ErrTooLarge if a call would send more than Config.MaxBytes.
 func (s *Store) checkSize(k checkpoint.Key, args []any) error {
 	if n := sizeOf(args); n > s.cfg.MaxBytes {
 		return fmt.Errorf("%w: redis: thread %q, namespace %q: the call would send %d bytes, Config.MaxBytes is %d", checkpoint.ErrTooLarge, k.Thread, k.Namespace, n, s.cfg.MaxBytes)
@@ -55,19 +60,19 @@ func (s *Store) checkSize(k checkpoint.Key, args []any) error {
 	return nil
 }
 
-// plainBlobs is up to how many blobs a commit takes the short way through its script.
+// plainBlobs is the greatest number of blobs with which a commit takes the fast path of its script.
 const plainBlobs = 1000
 
-// commitArgs writes a commit down as its script wants it. Nothing in it is the caller's.
+// commitArgs returns the arguments of the commit script. They share no memory with c.
 func commitArgs(c *checkpoint.Commit, nonce []byte) []any {
-	ns, beside := encode(c.Namespace), settle(c.Pending)
-	way := ""
-	if c.Head == 0 || c.Seq() != c.Head+1 || len(beside) > 0 || len(c.Blobs) > plainBlobs {
-		way = "+" + c.Namespace
+	ns, pending := encode(c.Namespace), mergeEntries(c.Pending)
+	slow := "" // for the fast path of the script; "+" and the namespace for the slow one
+	if c.Head == 0 || c.Seq() != c.Head+1 || len(pending) > 0 || len(c.Blobs) > plainBlobs {
+		slow = "+" + c.Namespace
 	}
 	head, entries := "h/"+ns, "w/"+ns
-	args := make([]any, 0, 16+3*len(c.Blobs)+2*len(beside))
-	args = append(args, origin(c.Thread), ns, decimal(c.Head)+" ", c.Fence, milliseconds(c.TTL), nonce, way,
+	args := make([]any, 0, 16+3*len(c.Blobs)+2*len(pending))
+	args = append(args, origin(c.Thread), ns, decimal(c.Head)+" ", c.Fence, milliseconds(c.TTL), nonce, slow,
 		4+len(c.Blobs), "@", head, "f", entries)
 	names := len(args)
 	for _, b := range c.Blobs {
@@ -78,14 +83,14 @@ func commitArgs(c *checkpoint.Commit, nonce []byte) []any {
 	for i, b := range c.Blobs {
 		args = append(args, args[names+i], own(b.Data))
 	}
-	for _, e := range beside {
+	for _, e := range pending {
 		args = append(args, entryName(e.Task, e.Slot), string(e.Data))
 	}
 	return args
 }
 
-// newNonce counts from a random number on: two calls share one as rarely as two random
-// numbers of 64 bits do.
+// newNonce returns the next number after a random one, so two calls of any Stores have the same
+// nonce as rarely as two random 64-bit numbers are equal.
 func (s *Store) newNonce() []byte {
 	return binary.BigEndian.AppendUint64(make([]byte, 0, nonceBytes), s.nonces.Add(1))
 }
@@ -96,23 +101,23 @@ func copier(blobs []checkpoint.Blob) func([]byte) []byte {
 	for _, b := range blobs {
 		n += len(b.Data)
 	}
-	room := make([]byte, 0, n)
+	buf := make([]byte, 0, n)
 	return func(data []byte) []byte {
-		from := len(room)
-		room = append(room, data...)
-		return room[from:len(room):len(room)]
+		from := len(buf)
+		buf = append(buf, data...)
+		return buf[from:len(buf):len(buf)]
 	}
 }
 
-// milliseconds rounds up, so that what shall live for a moment does not live for ever. The longest
-// durations lose a millisecond.
+// milliseconds returns d in milliseconds. It rounds up, so that a positive d is never 0, which
+// means never. A d within a millisecond of the longest may be rounded down: its sum would overflow.
 func milliseconds(d time.Duration) string {
 	return decimal(uint64((min(max(d, 0), math.MaxInt64-time.Millisecond) + time.Millisecond - 1) / time.Millisecond))
 }
 
-// settle puts entries into each other as their order demands, so that no task and
-// slot comes twice.
-func settle(entries []checkpoint.Entry) []checkpoint.Entry {
+// mergeEntries returns entries with at most one for each task and slot. A later entry replaces an
+// earlier one, unless the later one has Keep.
+func mergeEntries(entries []checkpoint.Entry) []checkpoint.Entry {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -134,7 +139,7 @@ func settle(entries []checkpoint.Entry) []checkpoint.Entry {
 
 // Put implements checkpoint.Store.
 func (s *Store) Put(ctx context.Context, p checkpoint.Pending) error {
-	entries := settle(p.Entries)
+	entries := mergeEntries(p.Entries)
 	args := make([]any, 0, 4+3*len(entries))
 	args = append(args, origin(p.Thread), encode(p.Namespace), decimal(p.Head), p.Fence)
 	for _, e := range entries {
@@ -149,7 +154,7 @@ func (s *Store) Put(ctx context.Context, p checkpoint.Pending) error {
 	}
 	reply, err := s.call(ctx, putScript, s.key(p.Thread), args)
 	if err != nil {
-		return fmt.Errorf("thread %q, namespace %q, entries beside %d: %w", p.Thread, p.Namespace, p.Head, err)
+		return fmt.Errorf("thread %q, namespace %q, pending entries of commit %d: %w", p.Thread, p.Namespace, p.Head, err)
 	}
 	return toAnswer(reply).refusal(p.Key, p.Head)
 }

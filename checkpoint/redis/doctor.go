@@ -87,7 +87,7 @@ func (s *Store) apart(ctx context.Context, until time.Time, f func(context.Conte
 	case <-ctx.Done():
 		return ended(ctx, false, nil)
 	case <-timer.C:
-		return s.typed(brief.Err)
+		return s.typed(brief.ErrTimeout)
 	}
 }
 

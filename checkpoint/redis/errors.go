@@ -76,7 +76,7 @@ func judge(err error) (f fate, advice string, kind error) {
 // fateOf is judge for a store's own client: one that follows a cluster meets MOVED only
 // while the cluster changes.
 func (s *Store) fateOf(err error) fate {
-	if s.punctual && errors.Is(err, brief.Err) {
+	if s.punctual && errors.Is(err, brief.ErrTimeout) {
 		return notNow // the time was over before there was a connection
 	}
 	f, _, _ := judge(err)

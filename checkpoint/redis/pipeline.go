@@ -242,7 +242,7 @@ func (s *Store) meet(ctx context.Context, key string, until time.Time) error {
 	case ctx.Err() != nil:
 		return ended(ctx, false, nil)
 	case !time.Now().Before(until):
-		return brief.Err
+		return brief.ErrTimeout
 	}
 	return nil
 }

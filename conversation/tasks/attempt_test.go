@@ -90,7 +90,7 @@ func runsWithout(t *testing.T, from tasks.Status, n int, name string, fate func(
 	synctest.Test(t, func(t *testing.T) {
 		docs := &unreliable{Store: new(document.Map)}
 		b := tasks.NewBoard(docs)
-		in(t, b, "t", from)
+		createIn(t, b, "t", from)
 		before, _ := b.Get(t.Context(), "t")
 		calls := 0
 		docs.call = func(write bool, do func() error) error {
@@ -216,7 +216,7 @@ func TestRun_ContextEndsWithALostReply(t *testing.T) {
 		for _, written := range []bool{true, false} {
 			docs := &unreliable{Store: new(document.Map)}
 			b := tasks.NewBoard(docs)
-			in(t, b, "t", from)
+			createIn(t, b, "t", from)
 			before, _ := b.Get(t.Context(), "t")
 			ctx, cancel := context.WithCancel(t.Context())
 			var late func() error
@@ -251,7 +251,7 @@ func TestRun_ConcurrentLostReplies(t *testing.T) {
 	for from, start := range starts {
 		synctest.Test(t, func(t *testing.T) {
 			shared := new(document.Map)
-			in(t, tasks.NewBoard(shared), "t", from)
+			createIn(t, tasks.NewBoard(shared), "t", from)
 			var ran, refused atomic.Int64
 			var all sync.WaitGroup
 			const processes = 8

@@ -148,6 +148,6 @@ func TestRun_OutcomeTooLarge(t *testing.T) {
 		"stored: ":             {Status: tasks.Waiting, Question: fmt.Appendf(nil, "%q", strings.Repeat("x", 5<<20))},
 	} {
 		create(t, b, tasks.Task{ID: reason})
-		wantStatus(t, run(t, b, reason, leaves(out)), tasks.Failed, reason)
+		wantStatus(t, run(t, b, reason, returns(out)), tasks.Failed, reason)
 	}
 }

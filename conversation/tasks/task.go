@@ -83,8 +83,9 @@ func (t Task) check() error {
 		why = "it has no id"
 	case t.Timeout < 0:
 		why = fmt.Sprintf("its timeout must not be negative (got %v)", t.Timeout)
-	case t.Status != "" || t.Attempt != 0 || t.Result != nil || t.Reason != "" || t.Question != nil || t.Answer != nil:
-		why = "its status, result and reason are set by the board"
+	case t.Status != "" || t.Attempt != 0 || t.Result != nil || t.Reason != "" || t.Question != nil || t.Answer != nil,
+		!t.Created.IsZero() || !t.Updated.IsZero() || !t.Started.IsZero() || !t.Ended.IsZero() || !t.Deadline.IsZero():
+		why = "its status, result, reason and times are set by the board"
 	case t.Input != nil && !json.Valid(t.Input):
 		why = "its input is no JSON"
 	default:

@@ -34,8 +34,8 @@ func create(t *testing.T, b *tasks.Board, task tasks.Task) tasks.Task {
 	return got
 }
 
-// leaves is a worker that returns an outcome.
-func leaves(out tasks.Outcome) tasks.Worker {
+// returns makes a worker that returns an outcome.
+func returns(out tasks.Outcome) tasks.Worker {
 	return tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { return out, nil })
 }
 
@@ -62,8 +62,9 @@ func wantError(t *testing.T, rule string, err, kind error) {
 	}
 }
 
-// in creates a task with a status.
-func in(t *testing.T, b *tasks.Board, id string, s tasks.Status) {
+// createIn creates a task and brings it to a status. For InProgress the task stays pending, because
+// only a running worker keeps that status.
+func createIn(t *testing.T, b *tasks.Board, id string, s tasks.Status) {
 	t.Helper()
 	create(t, b, tasks.Task{ID: id})
 	switch s {
@@ -73,39 +74,42 @@ func in(t *testing.T, b *tasks.Board, id string, s tasks.Status) {
 			t.Fatal(err)
 		}
 	default:
-		run(t, b, id, leaves(tasks.Outcome{Status: s}))
+		run(t, b, id, returns(tasks.Outcome{Status: s}))
 	}
 }
 
-// TestBoard_RejectsIllegalTransitions tries every method on a task of every status.
+// TestBoard_RejectsIllegalTransitions calls Run, Resume, Cancel and Complete on a task of each
+// status.
 func TestBoard_RejectsIllegalTransitions(t *testing.T) {
 	ctx := t.Context()
-	acts := map[string]func(b *tasks.Board, id string) error{
-		"run": func(b *tasks.Board, id string) error { _, err := b.Run(ctx, id, leaves(tasks.Outcome{})); return err },
+	calls := map[string]func(b *tasks.Board, id string) error{
+		"run": func(b *tasks.Board, id string) error { _, err := b.Run(ctx, id, returns(tasks.Outcome{})); return err },
 		"resume": func(b *tasks.Board, id string) error {
-			_, err := b.Resume(ctx, id, json.RawMessage(`1`), leaves(tasks.Outcome{}))
+			_, err := b.Resume(ctx, id, json.RawMessage(`1`), returns(tasks.Outcome{}))
 			return err
 		},
 		"cancel":   func(b *tasks.Board, id string) error { _, err := b.Cancel(ctx, id, "why"); return err },
 		"complete": func(b *tasks.Board, id string) error { _, err := b.Complete(ctx, id, json.RawMessage(`1`)); return err },
 	}
-	may := map[tasks.Status]string{tasks.Pending: "run cancel", tasks.InProgress: "cancel", tasks.Waiting: "resume cancel complete", tasks.Review: "resume cancel complete"}
-	for act, do := range acts {
+	allowed := map[tasks.Status]string{tasks.Pending: "run cancel", tasks.InProgress: "cancel", tasks.Waiting: "resume cancel complete", tasks.Review: "resume cancel complete"}
+	for call, do := range calls {
 		for _, from := range all {
-			b, id := tasks.NewBoard(&document.Map{}), act+" "+string(from)
-			in(t, b, id, from)
+			b, id := tasks.NewBoard(&document.Map{}), call+" "+string(from)
+			createIn(t, b, id, from)
+			tried := false
 			try := func() {
+				tried = true
 				before, _ := b.Get(ctx, id)
 				err := do(b, id)
-				if slices.Contains(strings.Fields(may[from]), act) {
+				if slices.Contains(strings.Fields(allowed[from]), call) {
 					if err != nil {
-						t.Errorf("rule: %s\n got: %v", id, err)
+						t.Errorf("rule: %s is allowed in the status %s\n got: %v", call, from, err)
 					}
 					return
 				}
 				var te *tasks.TransitionError
 				if !errors.As(err, &te) || te.From != from || te.ID != id {
-					t.Errorf("rule: %s is rejected with the id and the status\n got: %v", id, err)
+					t.Errorf("rule: %s in the status %s is a *TransitionError with both\n got: %v", call, from, err)
 				}
 				if after, _ := b.Get(ctx, id); fmt.Sprint(after) != fmt.Sprint(before) {
 					t.Errorf("rule: a rejected call changes nothing\n got: %+v\nwant: %+v", after, before)
@@ -116,6 +120,9 @@ func TestBoard_RejectsIllegalTransitions(t *testing.T) {
 				continue
 			}
 			_, _ = b.Run(ctx, id, tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { try(); return tasks.Outcome{}, nil }))
+			if !tried {
+				t.Errorf("rule: Run calls the worker of %s", id)
+			}
 		}
 	}
 }
@@ -137,7 +144,7 @@ func TestStatus_May(t *testing.T) {
 	}
 }
 
-func TestResume_InAnotherProcess(t *testing.T) {
+func TestResume_OverAnotherStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	open := func() *tasks.Board {
 		s, err := sqlite.OpenConfig(t.Context(), path, sqlite.Config{})
@@ -153,7 +160,7 @@ func TestResume_InAnotherProcess(t *testing.T) {
 	}
 	b := open()
 	create(t, b, tasks.Task{ID: "t-1", Thread: "thread", Target: "poet", Input: json.RawMessage(`{"about":"rain"}`), Tags: []string{"art"}})
-	got := run(t, b, "t-1", leaves(tasks.Outcome{Status: tasks.Waiting, Question: json.RawMessage(`"rhyme?"`)}))
+	got := run(t, b, "t-1", returns(tasks.Outcome{Status: tasks.Waiting, Question: json.RawMessage(`"rhyme?"`)}))
 	if wantStatus(t, got, tasks.Waiting, ""); string(got.Question) != `"rhyme?"` {
 		t.Errorf("rule: a waiting task has a question\n got: %s", got.Question)
 	}
@@ -170,21 +177,22 @@ func TestResume_InAnotherProcess(t *testing.T) {
 	}
 }
 
-func TestCreate_RejectsInvalidTasks(t *testing.T) {
+func TestBoard_RejectsInvalidCalls(t *testing.T) {
 	b, ctx := tasks.NewBoard(&document.Map{}), t.Context()
-	for _, bad := range []tasks.Task{{}, {ID: "x", Timeout: -1}, {ID: "x", Status: tasks.Completed}, {ID: "x", Attempt: 1}, {ID: "x", Result: json.RawMessage(`1`)}, {ID: "x", Input: json.RawMessage(`{`)}} {
+	for _, bad := range []tasks.Task{{}, {ID: "x", Timeout: -1}, {ID: "x", Status: tasks.Completed}, {ID: "x", Attempt: 1}, {ID: "x", Result: json.RawMessage(`1`)}, {ID: "x", Input: json.RawMessage(`{`)},
+		{ID: "x", Created: time.Unix(1, 0)}, {ID: "x", Updated: time.Unix(1, 0)}, {ID: "x", Started: time.Unix(1, 0)}, {ID: "x", Ended: time.Unix(1, 0)}, {ID: "x", Deadline: time.Unix(1, 0)}} {
 		_, err := b.Create(ctx, bad)
 		wantError(t, fmt.Sprintf("%+v is invalid", bad), err, tasks.ErrTask)
 	}
 	create(t, b, tasks.Task{ID: "x"})
 	_, err := b.Create(ctx, tasks.Task{ID: "x"})
-	wantError(t, "an id exists once", err, tasks.ErrExists)
+	wantError(t, "a second Create of an id is rejected", err, tasks.ErrExists)
 	_, err = b.Get(ctx, "y")
 	wantError(t, "Get of an unknown id", err, tasks.ErrNotFound)
 	wantError(t, "Delete of an unknown id", b.Delete(ctx, "y"), tasks.ErrNotFound)
-	_, err = b.Run(ctx, "y", leaves(tasks.Outcome{}))
+	_, err = b.Run(ctx, "y", returns(tasks.Outcome{}))
 	wantError(t, "Run of an unknown id", err, tasks.ErrNotFound)
-	_, err = b.Resume(ctx, "x", json.RawMessage(`{`), leaves(tasks.Outcome{}))
+	_, err = b.Resume(ctx, "x", json.RawMessage(`{`), returns(tasks.Outcome{}))
 	wantError(t, "an answer must be JSON", err, tasks.ErrTask)
 	if err := b.Delete(ctx, "x"); err != nil {
 		t.Error(err)
@@ -200,7 +208,7 @@ func TestList_NewestFirst(t *testing.T) {
 	for i := range 6 {
 		create(t, b, tasks.Task{ID: fmt.Sprint(i), Thread: fmt.Sprint("t", i%2), Target: fmt.Sprint("a", i%3), Source: "s"})
 	}
-	run(t, b, "2", leaves(tasks.Outcome{}))
+	run(t, b, "2", returns(tasks.Outcome{}))
 	for _, c := range []struct {
 		q    tasks.Query
 		want string
@@ -225,11 +233,11 @@ func TestRun_FailingWorkers(t *testing.T) {
 		"no ink":            tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { return tasks.Outcome{}, errors.New("no ink") }),
 		"panicked: oh":      tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { panic("oh") }),
 		"runtime.Goexit":    tasks.WorkerFunc(func(context.Context, tasks.Task) (o tasks.Outcome, err error) { runtime.Goexit(); return }),
-		"out of ink":        leaves(tasks.Outcome{Status: tasks.Failed, Reason: "out of ink"}),
-		`the status "pend`:  leaves(tasks.Outcome{Status: tasks.Pending}),
-		`"cancelled"`:       leaves(tasks.Outcome{Status: tasks.Cancelled}),
-		"result is no JSON": leaves(tasks.Outcome{Result: json.RawMessage(`{`)}),
-		"question is no":    leaves(tasks.Outcome{Status: tasks.Waiting, Question: json.RawMessage(`{`)}),
+		"out of ink":        returns(tasks.Outcome{Status: tasks.Failed, Reason: "out of ink"}),
+		`the status "pend`:  returns(tasks.Outcome{Status: tasks.Pending}),
+		`"cancelled"`:       returns(tasks.Outcome{Status: tasks.Cancelled}),
+		"result is no JSON": returns(tasks.Outcome{Result: json.RawMessage(`{`)}),
+		"question is no":    returns(tasks.Outcome{Status: tasks.Waiting, Question: json.RawMessage(`{`)}),
 	} {
 		create(t, b, tasks.Task{ID: reason})
 		wantStatus(t, run(t, b, reason, w), tasks.Failed, reason)
@@ -249,7 +257,7 @@ func TestRun_TimeoutCancelAndContext(t *testing.T) {
 		begin := time.Now()
 		wantStatus(t, run(t, b, "slow", waits), tasks.Failed, "timeout of 1m0s")
 		if took := time.Since(begin); took != time.Minute {
-			t.Errorf("rule: a worker has the time of its timeout\n got: %v", took)
+			t.Errorf("rule: a worker runs until its timeout has passed\n got: %v", took)
 		}
 		create(t, b, tasks.Task{ID: "cancelled"})
 		ended := make(chan error)
@@ -259,18 +267,18 @@ func TestRun_TimeoutCancelAndContext(t *testing.T) {
 		if wantStatus(t, got, tasks.Cancelled, "no longer needed"); err != nil {
 			t.Error(err)
 		}
-		wantError(t, "a cancelled worker cannot change its task", <-ended, tasks.ErrTransition)
+		wantError(t, "the worker of a cancelled task cannot change the task", <-ended, tasks.ErrTransition)
 		got, _ = b.Get(t.Context(), "cancelled")
 		wantStatus(t, got, tasks.Cancelled, "no longer needed")
-		create(t, b, tasks.Task{ID: "left"})
+		create(t, b, tasks.Task{ID: "caller gone"})
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _, err := b.Run(ctx, "left", waits); ended <- err }()
+		go func() { _, err := b.Run(ctx, "caller gone", waits); ended <- err }()
 		synctest.Wait()
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		got, _ = b.Get(t.Context(), "left")
+		got, _ = b.Get(t.Context(), "caller gone")
 		wantStatus(t, got, tasks.Failed, "context canceled")
 	})
 }
@@ -282,12 +290,12 @@ func TestExpire_DeadProcess(t *testing.T) {
 		for id, timeout := range map[string]time.Duration{"short": time.Minute, "long": time.Hour, "endless": 0} {
 			create(t, b, tasks.Task{ID: id, Timeout: timeout})
 		}
-		ctx, revive := context.WithCancel(t.Context())
+		release := make(chan struct{})
 		ended := make(chan error, 3)
 		for _, id := range []string{"short", "long", "endless"} {
 			go func() {
 				_, err := dead.Run(t.Context(), id, tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) {
-					<-ctx.Done() // not its own context
+					<-release // it ignores its context, like the worker of a process that hangs
 					return tasks.Outcome{Result: json.RawMessage(`"late"`)}, nil
 				}))
 				ended <- err
@@ -305,7 +313,7 @@ func TestExpire_DeadProcess(t *testing.T) {
 		if again, err := b.Expire(t.Context()); err != nil || len(again) != 0 {
 			t.Errorf("rule: a task expires once\n got: %v, %v", again, err)
 		}
-		revive()
+		close(release)
 		refused := 0
 		for range 3 {
 			if errors.Is(<-ended, tasks.ErrTransition) {
@@ -343,7 +351,7 @@ func TestRun_ConcurrentWorkers(t *testing.T) {
 		}
 	}
 	if done.Load() != 1 || refused != 7 {
-		t.Errorf("rule: a task is done once\n got: %d times, %d refused", done.Load(), refused)
+		t.Errorf("rule: one worker runs a task\n got: %d runs, %d refused", done.Load(), refused)
 	}
 }
 
@@ -357,14 +365,14 @@ func TestBoard_TextThatIsNotUTF8(t *testing.T) {
 	if _, err := b.Create(t.Context(), tasks.Task{ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
-	wantStatus(t, run(t, b, "a", leaves(tasks.Outcome{Result: json.RawMessage("\"caf\xe9\"")})), tasks.Failed, "no JSON in UTF-8")
+	wantStatus(t, run(t, b, "a", returns(tasks.Outcome{Result: json.RawMessage("\"caf\xe9\"")})), tasks.Failed, "no JSON in UTF-8")
 	if _, err := b.Create(t.Context(), tasks.Task{ID: "b"}); err != nil {
 		t.Fatal(err)
 	}
-	wantStatus(t, run(t, b, "b", leaves(tasks.Outcome{Status: tasks.Failed, Reason: "no caf\xe9"})), tasks.Failed, "no caf\uFFFD")
+	wantStatus(t, run(t, b, "b", returns(tasks.Outcome{Status: tasks.Failed, Reason: "no caf\xe9"})), tasks.Failed, "no caf\uFFFD")
 }
 
-func TestCreate_KeepsTheTask(t *testing.T) {
+func TestCreate_StoresEveryField(t *testing.T) {
 	docs := new(document.Map)
 	b, other := tasks.NewBoard(docs), tasks.NewBoard(docs)
 	created := create(t, b, tasks.Task{
@@ -376,10 +384,10 @@ func TestCreate_KeepsTheTask(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantStatus(t, got, tasks.Pending, "")
-	a, errA := json.Marshal(created)
-	b2, errB := json.Marshal(got)
-	if string(a) != string(b2) || errA != nil || errB != nil || len(got.Tags) != 2 || got.Priority != -3 || got.Created.IsZero() {
-		t.Errorf("got %s, %v\nwant %s, %v", b2, errB, a, errA)
+	want, err1 := json.Marshal(created)
+	stored, err2 := json.Marshal(got)
+	if string(stored) != string(want) || err1 != nil || err2 != nil || len(got.Tags) != 2 || got.Priority != -3 || got.Created.IsZero() {
+		t.Errorf("got %s, %v\nwant %s, %v", stored, err2, want, err1)
 	}
 	if _, err := other.Create(t.Context(), tasks.Task{ID: created.ID, Type: "second"}); !errors.Is(err, tasks.ErrExists) {
 		t.Errorf("got %v for an id that exists, want %v", err, tasks.ErrExists)
@@ -393,16 +401,17 @@ func TestRun_StoresEachOutcome(t *testing.T) {
 	b := tasks.NewBoard(new(document.Map))
 	for _, out := range []tasks.Outcome{
 		{Status: tasks.Completed, Result: json.RawMessage(`1`)}, {Status: tasks.Failed, Reason: "no ink"}, {Status: tasks.Review, Result: json.RawMessage(`2`)},
+		{Status: tasks.Waiting, Question: json.RawMessage(`"rhyme?"`)},
 	} {
 		id := string(out.Status)
 		create(t, b, tasks.Task{ID: id})
-		run(t, b, id, leaves(out))
+		run(t, b, id, returns(out))
 		got, err := b.Get(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if wantStatus(t, got, out.Status, out.Reason); string(got.Result) != string(out.Result) || got.Attempt != 1 {
-			t.Errorf("got the result %s and attempt %d, want %s and attempt 1", got.Result, got.Attempt, out.Result)
+		if wantStatus(t, got, out.Status, out.Reason); string(got.Result) != string(out.Result) || string(got.Question) != string(out.Question) || got.Attempt != 1 {
+			t.Errorf("got the result %s, the question %s and attempt %d, want %s, %s and attempt 1", got.Result, got.Question, got.Attempt, out.Result, out.Question)
 		}
 	}
 	got, err := b.Complete(t.Context(), string(tasks.Review), json.RawMessage(`3`))

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/postgres"
@@ -46,7 +47,7 @@ func TestAudit_HoldsAfterDeathAtEachWrite(t *testing.T) {
 		},
 		"redis": func(t *testing.T) (checkpoint.Store, error) { return redis.OpenURL(t.Context(), servertest.Redis(t)) },
 		"postgres": func(t *testing.T) (checkpoint.Store, error) {
-			return postgres.Open(t.Context(), servertest.Postgres(t), postgres.Config{})
+			return postgres.Open(t.Context(), servertest.Postgres(t), postgres.Config{RetryFor: time.Minute})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/postgres"
@@ -85,7 +86,7 @@ func TestLog_HasTheEventsOnEachBus(t *testing.T) {
 			return s, s.Bus(0), nil
 		},
 		"postgres": func(t *testing.T) (checkpoint.Store, topic.Bus, error) {
-			s, err := postgres.Open(t.Context(), servertest.Postgres(t), postgres.Config{})
+			s, err := postgres.Open(t.Context(), servertest.Postgres(t), postgres.Config{RetryFor: time.Minute})
 			if err != nil {
 				return nil, nil, err
 			}

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Err is the error of a Context whose timeout has passed. errors.Is reports it as
-// context.DeadlineExceeded, but it differs from the error of the parent context.
-var Err error = lateError{}
+// ErrTimeout is returned when the timeout of a Context has passed. errors.Is reports it as
+// context.DeadlineExceeded. It is a value of its own, so it differs from the error of the parent.
+var ErrTimeout error = lateError{}
 
 type lateError struct{}
 
-func (lateError) Error() string        { return "the time for one try is over" }
+func (lateError) Error() string        { return "the time limit has passed" }
 func (lateError) Timeout() bool        { return true }
 func (lateError) Temporary() bool      { return true }
 func (lateError) Is(target error) bool { return target == context.DeadlineExceeded }
@@ -26,8 +26,9 @@ func Ended(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Context is done when its timeout has passed. It takes the values and the deadline of its parent,
-// but does not observe the parent's cancellation.
+// Context is done when its timeout has passed. It has the values of its parent. Deadline returns
+// the parent's deadline if that is earlier, but Done and Err observe neither the parent's deadline
+// nor its cancellation.
 type Context struct {
 	context.Context // for its values
 	pool            *Pool
@@ -64,7 +65,8 @@ func (c *Context) End() {
 	}
 }
 
-// Deadline implements context.Context, as do Done and Err. It may be that of the parent.
+// Deadline implements context.Context, as do Done and Err. It returns the parent's deadline if that
+// is earlier than the timeout.
 func (c *Context) Deadline() (time.Time, bool) { return c.until, true }
 
 func (c *Context) Done() <-chan struct{} { return c.done }
@@ -72,7 +74,7 @@ func (c *Context) Done() <-chan struct{} { return c.done }
 func (c *Context) Err() error {
 	select {
 	case <-c.done:
-		return Err
+		return ErrTimeout
 	default:
 		return nil
 	}

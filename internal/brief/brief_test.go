@@ -30,8 +30,8 @@ func TestContext_EndsAtItsTime(t *testing.T) {
 		}
 		late := pool.New(parent, time.Second)
 		<-late.Done()
-		if err := late.Err(); err != brief.Err || !errors.Is(err, context.DeadlineExceeded) || c.Err() != nil {
-			t.Errorf("got %v and %v, want %v and no error", err, c.Err(), brief.Err)
+		if err := late.Err(); err != brief.ErrTimeout || !errors.Is(err, context.DeadlineExceeded) || c.Err() != nil {
+			t.Errorf("got %v and %v, want %v and no error", err, c.Err(), brief.ErrTimeout)
 		}
 		late.End()
 		if again := pool.New(parent, time.Second); again.Err() != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/memory"
@@ -42,7 +43,7 @@ func openStore(ctx context.Context, name string) (o openedStore, err error) {
 		}
 		o.store, o.items, o.bus, o.close = s, s.Memory(), s.Bus(0), s.Close
 	case "postgres", "postgresql":
-		s, err := postgres.Open(ctx, name, postgres.Config{})
+		s, err := postgres.Open(ctx, name, postgres.Config{RetryFor: time.Minute})
 		if err != nil {
 			return o, err
 		}

@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// Late is a context with the values of another one, which it outlives. It costs nothing until
-// something waits for its end. A write to memory never does.
+// Late is a context with the values of another one, which it outlives. Its timer is made by the
+// first call of Done, or of Deadline if it has a bound. A write to memory calls neither.
 //
-// It ends when Close is called, or at the latest when its time has passed. Err, unlike Done, does
-// not begin to measure that time.
+// It ends when Close is called, or at the latest when its time has passed.
 type Late struct {
 	from  context.Context
 	bound time.Duration // 0 for WriteTime after from has ended
 
 	mu     sync.Mutex
-	inner  context.Context // nil until something waits for the end
+	inner  context.Context // nil until Done or Deadline needs it
 	cancel func()
 	closed bool
 }
@@ -78,7 +77,7 @@ func (l *Late) Err() error {
 }
 
 // Value implements context.Context.
-func (l *Late) Value(key any) any { return l.real().Value(key) }
+func (l *Late) Value(key any) any { return l.from.Value(key) }
 
 // outlive returns a context with the values of run, and a function that cancels it. The context
 // ends at most WriteTime after run.

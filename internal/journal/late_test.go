@@ -76,7 +76,7 @@ func TestLate_EndsWithClose(t *testing.T) {
 	})
 }
 
-// A context of package context that is made from a Late ends with it.
+// TestLate_EndsItsChildren checks that a context derived from a Late ends with it.
 func TestLate_EndsItsChildren(t *testing.T) {
 	var l Late
 	l.Open(t.Context(), 0)

@@ -5,10 +5,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
 )
 
-// State is what a run has done with a node. It is a class of the node in the picture.
+// State is what a run has done with a node. The class of the node in the picture is "state-" and
+// the State, such as "state-failed".
 type State string
 
 // The states of a node.
@@ -44,31 +46,28 @@ type Mark struct {
 	// Tasks is how many tasks the node has in the step under way, and Finished how many of them
 	// have ended.
 	Tasks, Finished int
-	Attempt         int           // of the last task, from 1; 0 if it is not known
-	Took            time.Duration // the steps in which it ran, together
-	Note            string        // a question or a failure
+	Attempt         int           // of the task that failed, runs or waits, from 1; 0 if none does
+	Took            time.Duration // the sum of the durations of the steps in which it ran
+	Note            string        // a question, a failure, or what it waits for
 }
 
 // Run is what a run has done in a graph. The zero Run has done nothing.
 type Run struct {
 	Marks map[string]Mark // by the id of the node in the drawing
-	Whys  map[Way]string  // the last reason for a choice
-	Taken map[Edge]int    // how often a choice was taken
+	Whys  map[Edge]string // the reason when an edge was chosen last; "" if there was none
+	Taken map[Edge]int    // how often a choice or an error handler's edge was taken
 	Over  bool            // the turn has ended
 	text  string          // the drawing as text
 }
 
-// Way names two nodes by their ids in the drawing, of which the first leads to the second.
-type Way struct{ From, To string }
-
 // Edge names an edge by the ids of its nodes and its kind, as a graph.DrawnEdge has them.
 type Edge struct{ From, To, Kind string }
 
-// NewRun returns what a thread has done, from the drawing that graph.StoredThread.Draw returns and
-// the commits of the same turn, the newest first. Without commits it has no questions, failures,
-// durations and reasons.
+// NewRun returns what a thread has done in a turn. d is the drawing that graph.StoredThread.Draw
+// returns, and turn has the commits of the same turn, the newest first. Without commits the Run has
+// no questions, failures, durations and reasons, and Over is false.
 func NewRun(d graph.Drawing, turn []graph.CommitInfo) *Run {
-	r := &Run{Marks: map[string]Mark{}, Whys: map[Way]string{}, Taken: map[Edge]int{}, text: d.Text()}
+	r := &Run{Marks: map[string]Mark{}, Whys: map[Edge]string{}, Taken: map[Edge]int{}, text: d.Text()}
 	r.Over = len(turn) > 0 && turn[0].Status == graph.Done
 	r.count(&d)
 	ids := map[string]string{}
@@ -76,7 +75,7 @@ func NewRun(d graph.Drawing, turn []graph.CommitInfo) *Run {
 		ids[n.Name] = n.ID
 	}
 	for i, c := range turn {
-		r.ran(c, ids)
+		r.addReasons(&d, c, ids)
 		if i+1 < len(turn) && turn[i+1].Run == c.Run {
 			r.time(c, ids, c.Time.Sub(turn[i+1].Time))
 		}
@@ -87,7 +86,7 @@ func NewRun(d graph.Drawing, turn []graph.CommitInfo) *Run {
 	return r
 }
 
-// count takes over what the drawing itself has of a run.
+// count copies the counts of the drawing and sets the state of each node, also in subgraphs.
 func (r *Run) count(d *graph.Drawing) {
 	for _, e := range d.Edges {
 		if e.Taken > 0 {
@@ -111,16 +110,31 @@ func (r *Run) count(d *graph.Drawing) {
 	}
 }
 
-// ran notes the reasons for the choices of a commit.
-func (r *Run) ran(c graph.CommitInfo, ids map[string]string) {
+// addReasons adds the reasons for the choices of a commit. Call it with the newest commit first.
+func (r *Run) addReasons(d *graph.Drawing, c graph.CommitInfo, ids map[string]string) {
 	for _, t := range c.Ran {
 		for _, w := range t.Ways {
-			way := Way{ids[t.Node], ids[w.To]}
-			if _, newer := r.Whys[way]; !newer && w.Why != "" {
-				r.Whys[way] = w.Why
+			e := chosenEdge(d, ids[t.Node], ids[w.To], w.Branch == checkpoint.HandlerBranch)
+			if _, newer := r.Whys[e]; !newer {
+				r.Whys[e] = w.Why
 			}
 		}
 	}
+}
+
+// chosenEdge returns the edge by which an error handler, or else the node itself, chose a target.
+// Records of earlier versions do not say which it was: then it is the one that there is.
+func chosenEdge(d *graph.Drawing, from, to string, handled bool) (chosen Edge) {
+	for _, e := range d.Edges {
+		isHandler := classOf(e.Kind) == handler
+		if e.From != from || e.To != to || e.Kind != "choice" && !isHandler {
+			continue
+		}
+		if chosen = (Edge{from, to, e.Kind}); isHandler == handled {
+			break
+		}
+	}
+	return chosen
 }
 
 // time adds the duration of a step to the nodes that ran in it.
@@ -136,7 +150,8 @@ func (r *Run) time(c graph.CommitInfo, ids map[string]string, took time.Duration
 	}
 }
 
-// head marks what waits and what has failed after the newest commit.
+// head adds what the newest commit has of the step under way: how many tasks have finished, which
+// failed, and which ask.
 func (r *Run) head(d *graph.Drawing, c graph.CommitInfo, ids map[string]string) {
 	set := func(id string, change func(*Mark)) {
 		if m, ok := r.Marks[id]; ok {
@@ -189,7 +204,7 @@ func within(d *graph.Drawing, namespace, node string) (ids []string) {
 	return ids
 }
 
-// pathOf returns the nodes whose subgraphs a namespace is in, from outside in.
+// pathOf returns the names of the nodes that a namespace leads through, the outermost first.
 func pathOf(namespace string) (names []string) {
 	if namespace == "" {
 		return nil
@@ -203,8 +218,8 @@ func pathOf(namespace string) (names []string) {
 	return names
 }
 
-// NodeIDs returns the ids of the groups of a node in a namespace and of the nodes around it, the
-// outermost first.
+// NodeIDs returns, for the picture, the ids of a node in a namespace and of the nodes around it,
+// the outermost first. [NodeID] returns each of them.
 func NodeIDs(namespace, node string) (ids []string) {
 	path := append(pathOf(namespace), node)
 	for i := range path {
@@ -213,7 +228,8 @@ func NodeIDs(namespace, node string) (ids []string) {
 	return ids
 }
 
-// taken reports whether the run took an edge, and of a choice how often.
+// taken reports whether the run took an edge. For a choice or an error handler's edge it also
+// returns how often. Edges and joins are not counted: the states of their nodes decide.
 func (r *Run) taken(e *graph.DrawnEdge) (count int, taken bool) {
 	if r == nil {
 		return 0, false
@@ -258,7 +274,7 @@ func (m Mark) facts() (facts []string) {
 	return facts
 }
 
-// Duration returns d with two or three digits, or "" for 0.
+// Duration returns d in one or two units, such as "12 ms", "3.4 s" or "5 min 6 s", or "" for 0.
 func Duration(d time.Duration) string {
 	switch {
 	case d == 0:
@@ -267,8 +283,10 @@ func Duration(d time.Duration) string {
 		return "<1 ms"
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < time.Minute:
+	case d < time.Minute-50*time.Millisecond: // the next would be "60.0 s"
 		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return "1 min 0 s"
 	case d < time.Hour:
 		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
 	}

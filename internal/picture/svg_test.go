@@ -219,6 +219,21 @@ func TestSVG_Run(t *testing.T) {
 	}
 }
 
+// TestNewRun_Reasons gives ask a choice and an error handler that both lead to review.
+func TestNewRun_Reasons(t *testing.T) {
+	d, _ := reviewed()
+	d.Edges = append(d.Edges, graph.DrawnEdge{From: "ask", To: "router:review", Kind: "choice"})
+	chose := func(why string, branch int) graph.CommitInfo {
+		return graph.CommitInfo{Run: "r", Ran: []checkpoint.Ran{{Node: "ask", Ways: []checkpoint.Way{{To: "review", Why: why, Branch: branch}}}}}
+	}
+	run := picture.NewRun(d, []graph.CommitInfo{chose("", 0), chose("no route", checkpoint.HandlerBranch), chose("older", 0)})
+	for kind, want := range map[string]string{"choice": "", onError: "no route"} {
+		if got := run.Whys[picture.Edge{From: "ask", To: "router:review", Kind: kind}]; got != want {
+			t.Errorf("the last reason of the %s is %q, want %q", kind, got, want)
+		}
+	}
+}
+
 func TestSVG_RunMovesNothing(t *testing.T) {
 	d, _ := reviewed()
 	with, without := picture.New(d), picture.New(loop)
@@ -260,5 +275,16 @@ func TestNewRun_StatesOfTheHead(t *testing.T) {
 	over := picture.NewRun(d, []graph.CommitInfo{{Status: graph.Done}})
 	if over.Marks["late"].State != picture.Skipped || over.Marks["end"].State != picture.Done {
 		t.Errorf("of a run that is over, late is %+v and the end %+v", over.Marks["late"], over.Marks["end"])
+	}
+}
+
+func TestDuration_Units(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "", time.Microsecond: "<1 ms", 12 * time.Millisecond: "12 ms", 3400 * time.Millisecond: "3.4 s", 59940 * time.Millisecond: "59.9 s",
+		59960 * time.Millisecond: "1 min 0 s", time.Minute: "1 min 0 s", 306 * time.Second: "5 min 6 s", 90 * time.Minute: "1 h 30 min",
+	} {
+		if got := picture.Duration(d); got != want {
+			t.Errorf("%s is %q, want %q", d, got, want)
+		}
 	}
 }

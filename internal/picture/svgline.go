@@ -103,7 +103,7 @@ func (w *svgWriter) about(l *Line) string {
 		text = "if " + l.edge.Label
 	}
 	if w.Run != nil {
-		why = w.Run.Whys[Way{l.From, l.To}]
+		why = w.Run.Whys[Edge{l.From, l.To, l.Kind}]
 	}
 	switch {
 	case why == "" || why == l.edge.Label:

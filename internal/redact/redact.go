@@ -14,35 +14,35 @@ type Secret struct{ Value, Shown string }
 // Redactor replaces secrets. It is immutable and safe for concurrent use. A nil Redactor replaces
 // nothing.
 type Redactor struct {
-	begin   [256][]pattern // by the first byte, as normalized by same
+	byFirst [256][]pattern // by the first byte, after plusToSpace
 	secrets []Secret
 }
 
 // pattern is one encoding of a secret.
 type pattern struct {
 	text, shown string
-	// part is true for base64 digits inside a longer value. The digits next to them also hold bits
-	// of the secret.
+	// part is true for base64 digits inside a longer value. The digits next to them may also hold
+	// bits of the secret.
 	part bool
 }
 
-// maxLayers is the number of layers of escapes that are removed.
+// maxLayers is the greatest number of layers of escapes that are removed.
 const maxLayers = 6
 
-// shortest is the least number of base64 digits that count as a part of a secret. Fewer digits
-// would match any text.
-const shortest = 6
+// minPart is the least number of base64 digits that count as a part of a secret. Fewer digits
+// would also match texts without the secret.
+const minPart = 6
 
-// New returns a Redactor of the secrets. It ignores empty ones.
+// New returns a Redactor that replaces the secrets. It ignores those with an empty value.
 func New(secrets ...Secret) *Redactor {
-	r := &Redactor{secrets: secrets}
+	r := &Redactor{secrets: slices.Clone(secrets)}
 	for _, s := range secrets {
 		if s.Value == "" {
 			continue
 		}
 		for _, p := range patterns(s) {
-			c := same(p.text[0])
-			r.begin[c] = append(r.begin[c], p)
+			c := plusToSpace(p.text[0])
+			r.byFirst[c] = append(r.byFirst[c], p)
 		}
 	}
 	return r
@@ -60,19 +60,20 @@ func patterns(s Secret) []pattern {
 	raw := []byte(s.Value)
 	base16 := hex.EncodeToString(raw)
 	all := []pattern{{s.Value, s.Shown, false}, {base16, s.Shown, false}, {strings.ToUpper(base16), s.Shown, false}}
-	if valid := string([]rune(s.Value)); valid != s.Value { // as JSON has it
+	if valid := string([]rune(s.Value)); valid != s.Value { // JSON replaces bytes that are not UTF-8
 		all = append(all, pattern{valid, s.Shown, false})
 	}
-	// A secret that itself looks escaped is found in the layer without escapes.
+	// Removing the escapes of a text also changes a secret that looks escaped. So its form without
+	// escapes is a pattern too, unless it is so short that it would match other texts.
 	if plain := top(&layer{text: s.Value}).text; plain != s.Value && len(plain) >= 4 {
 		all = append(all, pattern{plain, s.Shown, false})
 	}
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-		plainText := enc.WithPadding(base64.NoPadding)
-		all = append(all, pattern{enc.EncodeToString(raw), s.Shown, false}, pattern{plainText.EncodeToString(raw), s.Shown, false})
+		unpadded := enc.WithPadding(base64.NoPadding)
+		all = append(all, pattern{enc.EncodeToString(raw), s.Shown, false}, pattern{unpadded.EncodeToString(raw), s.Shown, false})
 		for shift := range 3 { // bytes before the secret, modulo 3
-			text := plainText.EncodeToString(append(make([]byte, shift), raw...))
-			if first, end := (shift*8+5)/6, (shift+len(raw))*8/6; end-first >= shortest {
+			text := unpadded.EncodeToString(append(make([]byte, shift), raw...))
+			if first, end := (shift*8+5)/6, (shift+len(raw))*8/6; end-first >= minPart {
 				all = append(all, pattern{text[first:end], s.Shown, true})
 			}
 		}
@@ -98,7 +99,7 @@ type found struct {
 	shown    string
 }
 
-// Replace returns text without the secrets.
+// Replace returns text with each secret replaced by its Shown text.
 func (r *Redactor) Replace(text string) string {
 	if r == nil || len(r.secrets) == 0 {
 		return text
@@ -128,8 +129,8 @@ func (r *Redactor) Replace(text string) string {
 // find appends the occurrences of secrets in a layer to all.
 func (r *Redactor) find(l *layer, all []found) []found {
 	for at := range len(l.text) {
-		for i := range r.begin[same(l.text[at])] {
-			p := &r.begin[same(l.text[at])][i]
+		for i := range r.byFirst[plusToSpace(l.text[at])] {
+			p := &r.byFirst[plusToSpace(l.text[at])][i]
 			if !begins(l.text[at:], p.text) {
 				continue
 			}
@@ -148,8 +149,9 @@ func (r *Redactor) find(l *layer, all []found) []found {
 	return all
 }
 
-// same returns c, but a space for a plus: a URL query writes a space as a plus.
-func same(c byte) byte {
+// plusToSpace returns a space for a plus, and any other byte unchanged. A URL query writes a space
+// as a plus.
+func plusToSpace(c byte) byte {
 	if c == '+' {
 		return ' '
 	}
@@ -162,7 +164,7 @@ func begins(text, prefix string) bool {
 		return false
 	}
 	for i := range len(prefix) {
-		if text[i] != prefix[i] && same(text[i]) != same(prefix[i]) {
+		if text[i] != prefix[i] && plusToSpace(text[i]) != plusToSpace(prefix[i]) {
 			return false
 		}
 	}

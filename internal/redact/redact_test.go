@@ -166,3 +166,12 @@ func BenchmarkReplace(b *testing.B) {
 		r.Replace(text)
 	}
 }
+
+func TestNew_CopiesItsSecrets(t *testing.T) {
+	list := []redact.Secret{{Value: "open sesame", Shown: "•"}}
+	r := redact.New(list...)
+	list[0].Value = "changed"
+	if got := r.With(redact.Secret{Value: "other secret", Shown: "•"}).Replace("open sesame"); got != "•" {
+		t.Errorf("got %q, want •", got)
+	}
+}

@@ -25,10 +25,10 @@ type Config struct {
 	// BaseURL is the address up to "/v1/messages"; "" is that in ANTHROPIC_BASE_URL, or else
 	// Anthropic's.
 	BaseURL string
-	// Key is the key of the API. "" is that in ANTHROPIC_API_KEY, unless BaseURL is set here,
-	// because the key of one server must not be sent to another.
+	// Key is the key of the API. If Key and BaseURL are "", the key is that in ANTHROPIC_API_KEY.
+	// If BaseURL is set, "" sends no key, because another server must not get that key.
 	Key string
-	// Header is sent with each request, such as anthropic-beta.
+	// Header has further headers of each request, such as anthropic-beta.
 	Header http.Header
 	// MaxTokens limits answers of requests without a limit, because the API needs one; 0 is 8192.
 	MaxTokens int
@@ -45,8 +45,8 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Form is how a server is asked for an answer that matches a schema. The answer is always checked:
-// see model.Decode.
+// Form is how a server is asked for an answer that matches a schema. Stream does not check the
+// answer; model.Decode does, with each form.
 type Form string
 
 // The forms.
@@ -58,7 +58,7 @@ const (
 	FormPrompt Form = "prompt"
 )
 
-// ErrConfig is returned for an invalid configuration.
+// ErrConfig is returned when a configuration is not valid.
 var ErrConfig = errors.New("anthropic: invalid configuration")
 
 // Model is a model of Anthropic. It is safe for concurrent use.
@@ -137,7 +137,8 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chu
 	}
 }
 
-// Provider opens models of Anthropic. It has no embeddings, since the API has none.
+// Provider returns the provider whose models are Anthropic's. It has no OpenEmbedder, because the
+// API has no embeddings.
 func Provider() model.Provider {
 	return model.Provider{
 		URL: ownURL, URLVariable: "ANTHROPIC_BASE_URL", KeyVariable: "ANTHROPIC_API_KEY",
@@ -154,7 +155,8 @@ func Provider() model.Provider {
 	}
 }
 
-// errorResponse returns the failure that a server reports; status is 0 within a stream.
+// errorResponse returns the failure that a server reports. status is 0 if the response had status
+// 200: the failure is an event of a stream, or JSON in place of one.
 func errorResponse(status int, body []byte) *model.Error {
 	var reported struct {
 		Error struct {
@@ -167,10 +169,14 @@ func errorResponse(status int, body []byte) *model.Error {
 		e.Message = reported.Error.Message
 	}
 	e.Kind = kind(status, reported.Error.Type, strings.ToLower(e.Message))
+	if status == 0 && json.Valid(body) && reported.Error.Type == "" && reported.Error.Message == "" {
+		e.Kind = model.BadAnswer // JSON that reports no error
+	}
 	return e
 }
 
-// kind classifies a failure, by its type if that is more specific than the status.
+// kind classifies a failure by its text, or else by its type, or else by its status. text is in
+// lower case. A failure in a response with status 200 has status 0.
 func kind(status int, typ, text string) model.Kind {
 	switch {
 	case typ == "request_too_large", strings.Contains(text, "prompt is too long"), strings.Contains(text, "exceed context limit"):

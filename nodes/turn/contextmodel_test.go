@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -168,7 +169,7 @@ func TestContexts_EqualASimpleModel(t *testing.T) {
 			return redis.OpenURL(t.Context(), servertest.Redis(t))
 		},
 		"postgres": func(t *testing.T) (checkpoint.Store, error) {
-			return postgres.Open(t.Context(), servertest.Postgres(t), postgres.Config{})
+			return postgres.Open(t.Context(), servertest.Postgres(t), postgres.Config{RetryFor: time.Minute})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

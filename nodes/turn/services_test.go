@@ -46,7 +46,7 @@ func forEachStore(t *testing.T, test func(t *testing.T, s stored)) {
 		},
 		"redis": func(t *testing.T) (checkpoint.Store, error) { return redis.OpenURL(t.Context(), servertest.Redis(t)) },
 		"postgres": func(t *testing.T) (checkpoint.Store, error) {
-			return postgres.Open(t.Context(), servertest.Postgres(t), postgres.Config{})
+			return postgres.Open(t.Context(), servertest.Postgres(t), postgres.Config{RetryFor: time.Minute})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

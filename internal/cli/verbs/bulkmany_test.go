@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/postgres"
@@ -196,7 +197,7 @@ func BenchmarkBulk(b *testing.B) {
 		"sqlite": func(b *testing.B) (checkpoint.Store, error) { return sqlite.Open(b.Context(), b.TempDir()+"/weft.db") },
 		"redis":  func(b *testing.B) (checkpoint.Store, error) { return redis.OpenURL(b.Context(), servertest.Redis(b)) },
 		"postgres": func(b *testing.B) (checkpoint.Store, error) {
-			return postgres.Open(b.Context(), servertest.Postgres(b), postgres.Config{})
+			return postgres.Open(b.Context(), servertest.Postgres(b), postgres.Config{RetryFor: time.Minute})
 		},
 	} {
 		for _, parallel := range []string{"1", "4"} {

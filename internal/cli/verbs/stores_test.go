@@ -192,5 +192,5 @@ func openRedis(ctx context.Context, address string) (checkpoint.Store, error) {
 }
 
 func openPostgres(ctx context.Context, address string) (checkpoint.Store, error) {
-	return postgres.Open(ctx, address, postgres.Config{})
+	return postgres.Open(ctx, address, postgres.Config{RetryFor: time.Minute})
 }

@@ -60,7 +60,7 @@ func openApplication(t *testing.T, dir, address string) (a application, err erro
 		a.docs, err = s.Documents(ctx)
 		return a, err
 	case "postgres":
-		s, err := postgres.Open(ctx, address, postgres.Config{})
+		s, err := postgres.Open(ctx, address, postgres.Config{RetryFor: time.Minute})
 		if err != nil {
 			return a, err
 		}

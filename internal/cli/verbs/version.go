@@ -13,7 +13,7 @@ func (a *app) versionVerb() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version of this program",
 		Args:  a.arguments("", 0, 0),
-		RunE:  func(*cobra.Command, []string) error { return a.version() },
+		RunE:  func(*cobra.Command, []string) error { return a.printVersion() },
 	}
 }
 
@@ -25,7 +25,7 @@ func version() string {
 	return "unknown"
 }
 
-func (a *app) version() error {
+func (a *app) printVersion() error {
 	if a.JSON {
 		return a.PrintJSON(map[string]string{"name": a.Name, "version": version(), "go": runtime.Version()})
 	}

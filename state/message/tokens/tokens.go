@@ -10,7 +10,7 @@ import (
 	"github.com/weftrun/weft/state/message"
 )
 
-// ErrUnknown is returned for a model or an encoding without a vocabulary here.
+// ErrUnknown is returned when there is no vocabulary for a model or an encoding.
 var ErrUnknown = errors.New("tokens: no vocabulary")
 
 // ForModel returns the counter for a model of OpenAI, such as "gpt-4o". It is safe for concurrent
@@ -35,8 +35,8 @@ func counter(c tokenizer.Codec, err error, kind, name string) (message.Estimate,
 	return message.Estimate{Text: func(s string) (int, error) { return count(c, s) }}, nil
 }
 
-// longRun is how many bytes of white space are counted at once. The time that the
-// tokenizer takes for a run grows with the square of its length.
+// longRun is the greatest number of white space characters that are counted in one piece. The time
+// that the tokenizer takes for a run grows with the square of its length.
 const longRun = 128
 
 // count counts s in pieces that end where a run of white space gets too long.

@@ -12,20 +12,21 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-var errFault = errors.New("the disk is on fire")
+var errFault = errors.New("injected fault")
 
-// faulty is a store one of whose writes fails, before or after it is done.
-type faulty struct {
+// faultStore is a store that fails one write, either instead of making it or after it is made.
+type faultStore struct {
 	checkpoint.Store
+	at      int  // the number of the write that fails, of all Commits and Puts from 1; 0 for none
+	applied bool // the write that fails is made, and only its reply is lost
+
 	mu      sync.Mutex
-	at      int  // number of the write: Commit and Put count together, from 1; 0 never fails
-	applied bool // the write is done, and only its reply is lost
-	writes  int
-	commits int
-	seen    map[string]bool // the namespaces with a commit
+	writes  int             // calls of Commit and Put, also failed ones
+	commits int             // calls of Commit, also failed ones
+	seen    map[string]bool // the namespaces of these Commits
 }
 
-func (f *faulty) write(commit bool, do func() error) error {
+func (f *faultStore) write(commit bool, do func() error) error {
 	f.mu.Lock()
 	f.writes++
 	if commit {
@@ -43,7 +44,7 @@ func (f *faulty) write(commit bool, do func() error) error {
 	return err
 }
 
-func (f *faulty) Commit(ctx context.Context, c checkpoint.Commit) error {
+func (f *faultStore) Commit(ctx context.Context, c checkpoint.Commit) error {
 	f.mu.Lock()
 	if f.seen == nil {
 		f.seen = map[string]bool{}
@@ -53,10 +54,14 @@ func (f *faulty) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return f.write(true, func() error { return f.Store.Commit(ctx, c) })
 }
 
-// spaces returns the namespaces with a commit, sorted.
-func (f *faulty) spaces() []string { return slices.Sorted(maps.Keys(f.seen)) }
+// namespaces returns the namespaces that Commit was called for, sorted.
+func (f *faultStore) namespaces() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Sorted(maps.Keys(f.seen))
+}
 
-func (f *faulty) Put(ctx context.Context, p checkpoint.Pending) error {
+func (f *faultStore) Put(ctx context.Context, p checkpoint.Pending) error {
 	return f.write(false, func() error { return f.Store.Put(ctx, p) })
 }
 
@@ -75,7 +80,7 @@ func dump(s checkpoint.Store, thread string, namespaces ...string) string {
 		slices.Sort(seqs)
 		for _, seq := range seqs {
 			snap, err := s.Load(ctx, k, seq)
-			fmt.Fprintf(&b, "%q %d %s %q %v %v\n", ns, seq, snap.ID, snap.Header, snap.Refs, err)
+			fmt.Fprintf(&b, "%q %d %s %q %q %v %v\n", ns, seq, snap.ID, snap.Labels, snap.Header, snap.Refs, err)
 			for _, blob := range snap.Blobs {
 				fmt.Fprintf(&b, "  %s %d %d %q\n", blob.Field, blob.Base, blob.Chunk, blob.Data)
 			}

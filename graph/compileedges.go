@@ -221,14 +221,14 @@ func (c *compiler) addLabels() {
 			c.fail(l.pos, "the label of the choice from %q to %q is empty", l.from, l.to)
 			continue
 		}
-		if c.p.wayLabels == nil {
-			c.p.wayLabels = map[way]string{}
+		if c.p.choiceLabels == nil {
+			c.p.choiceLabels = map[choiceEdge]string{}
 		}
-		at := way{from, to}
-		if first := c.p.wayLabels[at]; first == "" {
-			c.p.wayLabels[at] = text
+		at := choiceEdge{from, to}
+		if first := c.p.choiceLabels[at]; first == "" {
+			c.p.choiceLabels[at] = text
 		} else if !strings.Contains(" or "+first+" or ", " or "+text+" or ") {
-			c.p.wayLabels[at] = first + " or " + text
+			c.p.choiceLabels[at] = first + " or " + text
 		}
 	}
 }
