@@ -330,7 +330,7 @@ func TestEdit_BranchThatAsks(t *testing.T) {
 	g := build(t, b, stored())
 	invoke(t, g, "t1", graph.Interrupted)
 	_, err := g.Edit(ctx, [][]graph.Edit[world]{{as("a", "", graph.Command{})}}, t1)
-	if is(t, err, graph.ErrEdit, "must not ask"); errors.Is(err, graph.ErrInterrupted) {
+	if is(t, err, graph.ErrEdit, "must not ask or wait"); errors.Is(err, graph.ErrInterrupted) {
 		t.Errorf("the error is an ErrInterrupted: %v", err)
 	}
 	logged(t, resume(t, g, graph.Reply(graph.End), graph.Done), "a")

@@ -32,7 +32,7 @@ func (ed *editor) editTasks(edits []edit) (whole bool, err error) {
 		}
 		err := t.call(t)
 		if len(t.open) > 0 && (err == nil || errors.Is(err, ErrInterrupted)) {
-			return false, t.fail(fmt.Errorf("%w: a branch of the node must not ask a question in an edit", ErrEdit))
+			return false, t.fail(fmt.Errorf("%w: a branch of the node must not ask or wait in an edit", ErrEdit))
 		}
 		if err != nil {
 			return false, t.fail(err)

@@ -12,12 +12,12 @@ import (
 // commit from which it goes on is looked for: the newest that was made for a task on the lineage of
 // the graph at the root.
 
-// lineage is the way that a chain has come to where it is on the thread's present branch: for each
-// branch of the thread, the present one first, the last position there. The Turn of the first is 0
-// if it has not ended.
+// lineage is where a chain on the thread's present branch comes from: for each branch of the
+// thread, the present one first, the last position there. The Turn of the first is 0 if it has not
+// ended.
 type lineage []checkpoint.Position
 
-// includes reports whether a task at a position of the root is on the way.
+// includes reports whether a task at a position of the root is on the lineage.
 func (l lineage) includes(at checkpoint.Position) bool {
 	for _, p := range l {
 		if at.Branch == p.Branch {
@@ -57,7 +57,7 @@ func (l *lineages) include(w *checkpoint.Within) (bool, error) {
 
 // lineageOf returns the lineage of the chain of a subgraph on the thread's present branch. A chain
 // that has no commit there gives nothing.
-func (t threadReader) lineageOf(namespace string, present uint64) (line lineage, err error) {
+func (t threadReader) lineageOf(namespace string, present uint64) (lin lineage, err error) {
 	var at uint64 // the next commit has this number, or at most this one; 0 for the newest
 	exact := false
 	for c, err := range t.commits(namespace, checkpoint.Query{}) {
@@ -72,19 +72,19 @@ func (t threadReader) lineageOf(namespace string, present uint64) (line lineage,
 		}
 		rec := c.rec
 		switch w := rec.Within; {
-		case w == nil, line == nil && w.Root.Branch != present:
+		case w == nil, lin == nil && w.Root.Branch != present:
 			return nil, nil
-		case line == nil:
-			line = lineage{{Branch: present}}
-		case w.Root.Branch != line[len(line)-1].Branch:
-			line = append(line, checkpoint.Position{Branch: w.Root.Branch, Turn: rec.Turn, Step: rec.Step})
+		case lin == nil:
+			lin = lineage{{Branch: present}}
+		case w.Root.Branch != lin[len(lin)-1].Branch:
+			lin = append(lin, checkpoint.Position{Branch: w.Root.Branch, Turn: rec.Turn, Step: rec.Step})
 		}
 		at, exact = cmp.Or(rec.Parent, c.Seq-1), rec.Parent != 0
 		if at == 0 || rec.Source == checkpoint.Input && rec.Turn == 1 {
 			break // it began there, from nothing
 		}
 	}
-	return line, nil
+	return lin, nil
 }
 
 // branchStart returns the record of the commit with which a branch began, or from which it began.

@@ -190,11 +190,11 @@ func (o *opener) threadChain() (*checkpoint.Chain, error) {
 	if err != nil || c.Record == nil || root.branch == 0 && !root.req.replays() {
 		return c, err
 	}
-	way, err := o.lineage(root)
+	lin, err := o.lineage(root)
 	if err != nil {
 		return nil, err
 	}
-	known := &lineages{o.threadReader, way, map[string]lineage{}}
+	known := &lineages{o.threadReader, lin, map[string]lineage{}}
 	if ok, err := known.include(c.Record.Within); ok || err != nil {
 		return c, err
 	}
@@ -233,7 +233,7 @@ func (o *opener) hostChain() (*checkpoint.Chain, error) {
 }
 
 // hostOf finds the task of the root in which a subgraph runs. It returns the commit at which that
-// task is due, and the way from the task to the subgraph's commit number at, or its newest if at
+// task is due, and the path from the task to the subgraph's commit number at, or its newest if at
 // is 0. The Rewind is nil if the subgraph is at that commit at the head of the thread.
 func (o *opener) hostOf(namespace string, at uint64) (host uint64, rw *checkpoint.Rewind, err error) {
 	child, atHead, named := "", true, fmt.Sprintf("commit %d of namespace %q", at, namespace)
@@ -279,9 +279,9 @@ func (o *opener) hostOf(namespace string, at uint64) (host uint64, rw *checkpoin
 
 // lineage returns the lineage of a run at the root.
 func (o *opener) lineage(root *run) (lineage, error) {
-	way := lineage{{Branch: root.branch}}
+	lin := lineage{{Branch: root.branch}}
 	if root.req.replays() { // what came after its step does not count
-		way[0].Turn, way[0].Step = root.turn, root.step
+		lin[0].Turn, lin[0].Step = root.turn, root.step
 	}
 	for at := root.branch; at != 0; {
 		begun, err := o.branchStart(root.ns(), at)
@@ -292,8 +292,8 @@ func (o *opener) lineage(root *run) (lineage, error) {
 		if err != nil {
 			return nil, err
 		}
-		way = append(way, checkpoint.Position{Branch: from.Branch, Turn: from.Turn, Step: from.Step})
+		lin = append(lin, checkpoint.Position{Branch: from.Branch, Turn: from.Turn, Step: from.Step})
 		at = from.Branch
 	}
-	return way, nil
+	return lin, nil
 }

@@ -28,7 +28,7 @@ type session struct {
 	lease   lease            // of the thread
 	writing atomic.Int32     // the writes to the store that are under way
 	gaveUp  atomic.Bool      // a function was given up, and may still run
-	inUse   inUse            // what the calls of subgraphs use
+	inUse   inUse            // the namespaces of PerThread subgraphs that calls use now
 
 	begun    atomic.Bool
 	finished chan struct{} // closed when out and err are set; nil where the caller is the coordinator

@@ -24,11 +24,11 @@ import (
 // The child's checkpoints are stored on the parent's thread, in a namespace of their own and in the
 // parent's store, whatever store the child was compiled with. A question inside the child pauses
 // the parent; after the answer the child goes on where it stopped. If the parent node fails or
-// crashes after its child has finished, the child does not run again. A [Stateless] child, or one
-// without a store, has no checkpoints: it runs again from its beginning.
+// crashes after its child has finished, the child does not run again. A [Stateless] child, or any
+// child of a run without a store, has no checkpoints: it runs again from its beginning.
 //
-// The child's own Config.MaxSteps, MaxTasks, MaxState and Timeout hold. Its tasks also count for
-// the Config.Concurrency of the graph at the root.
+// The child's own Config.MaxSteps, MaxTasks, MaxState, Timeout, Grace and Concurrency hold. Its
+// tasks also count for the Config.Concurrency of the graph at the root.
 func Subgraph[S, C any](child *Graph[C], in func(s *S) (C, error), out func(s *S, end *C) error, targets ...string) Node[S] {
 	if child == nil || child.p == nil || in == nil || out == nil {
 		return Node[S]{targets: targets, faults: []string{"a Subgraph needs a graph, and functions in and out"}}
@@ -89,8 +89,8 @@ func Calls[S, C any](n Node[S], child *Graph[C]) Node[S] {
 // Call runs the graph inside a node, with an input, and returns the state it ends with. A node may
 // call any graphs, any number of times, but in the same order each time it runs, as with the
 // function [Call]. Then a finished call returns the same state again, and an interrupted one goes
-// on. A call of a [Stateless] graph, or without a store, begins anew. An error comes with the state
-// so far, or with the zero state if the child did not begin or was given up.
+// on. A call of a [Stateless] graph, or in a run without a store, begins anew. An error comes with
+// the state so far, or with the zero state if the child did not begin or was given up.
 //
 // If the child asks, Call returns [ErrInterrupted]. If it ends with a Command for its parent, Call
 // returns [ErrToParent]. The node returns either error unchanged. See [Subgraph] for what holds of
@@ -130,15 +130,15 @@ type childCall struct {
 	p       *program
 	up      *scope // the scope that makes the call
 	n       int    // the number of the call in its scope, from 1
-	asked   int    // the index of its questions in up.places
+	place   int    // the index of its questions in up.places
 	from    origin // where the run goes on from, if the task goes back
 	request request
 	permit  schedule.Permit
 	run     run
 }
 
-// newChildCall makes a call of p in the scope of ctx. It reserves the number of the call. So the
-// order of these reservations decides the identity of each call, not the order in which they run.
+// newChildCall makes a call of p in the scope of ctx and reserves its number. Calls get their
+// identity in the order of newChildCall, whatever order they run in.
 func newChildCall(ctx context.Context, p *program) (*childCall, error) {
 	if err := p.compiled(); err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func newChildCall(ctx context.Context, p *program) (*childCall, error) {
 		return nil, fmt.Errorf("%w: the graph %q is called as a subgraph", ErrNoTask, p.name)
 	}
 	n, place, err := s.reserve("\x00subgraph")
-	v := &childCall{p: p, up: s, n: n, asked: place}
+	v := &childCall{p: p, up: s, n: n, place: place}
 	if err == nil {
 		v.from, err = s.task.rewound().comesTo(v)
 	}
@@ -164,7 +164,7 @@ func (v *childCall) wait(ctx context.Context, input any) (outcome, error) {
 }
 
 // maxDepth is how many levels of subgraphs there may be. A graph that calls itself endlessly fails
-// at this depth, before the stack overflows. With a store, checkpoint.Limits.Depth may be lower.
+// at this depth, before the stack overflows. With a store, checkpoint.Limits.Depth also holds.
 const maxDepth = 1000
 
 // serve runs the child. input is a pointer to a state of the child, or what [state.Hold] returned.
@@ -175,7 +175,7 @@ func (v *childCall) serve(ctx context.Context, input any) (outcome, error) {
 	}
 	inner := t.run.childProgram(v.p)
 	if inner.cfg.Nested == PerThread && inner.cfg.Store == nil {
-		return outcome{}, fmt.Errorf("%w: graph %q is PerThread, so the graph that calls it must have a Store and not be Stateless", ErrNoStore, v.p.name)
+		return outcome{}, fmt.Errorf("%w: graph %q is PerThread, so the run must have a Store and no graph around it may be Stateless", ErrNoStore, v.p.name)
 	}
 	if limit := inner.cfg.Timeout; limit > 0 {
 		var cancel context.CancelFunc
@@ -210,7 +210,7 @@ func (v *childCall) serve(ctx context.Context, input any) (outcome, error) {
 	case r.up != nil:
 		return out, &parentCommandError{r.up}
 	case out.status != Done:
-		return out, errors.Join(v.up.asks(v.asked, pausesOf(t, out)...), ErrInterrupted)
+		return out, errors.Join(v.up.asks(v.place, pausesOf(t, out)...), ErrInterrupted)
 	}
 	return out, nil
 }

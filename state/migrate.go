@@ -140,7 +140,8 @@ func FoldStored(kind Kind, pieces []json.RawMessage) (json.RawMessage, error) {
 	return nil, fmt.Errorf("state: the %d pieces of a %q cannot be merged", len(pieces), kind)
 }
 
-// Folds reports whether [FoldStored] knows how to merge the pieces of a kind. It does not know "".
+// Folds reports whether [FoldStored] can merge the pieces of a kind by the kind alone. It is false
+// for "", for which FoldStored has only the stored form to go by.
 func Folds(kind Kind) bool {
 	switch kind {
 	case KindList, KindStack, KindMap, KindSet, kindContextData:

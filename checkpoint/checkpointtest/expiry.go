@@ -28,7 +28,7 @@ func (p *probe) gone(rule string, keys ...checkpoint.Key) {
 		p.same(rule+": it has no namespaces", len(p.namespaces(k.Thread)), 0)
 		listed := slices.ContainsFunc(p.threads(checkpoint.ThreadQuery{After: k.Thread[:len(k.Thread)-1]}),
 			func(s checkpoint.Snapshot) bool { return s.Thread == k.Thread })
-		p.same(rule+": it is listed", listed, false)
+		p.same(rule+": it is not listed", !listed, true)
 	}
 }
 
@@ -79,12 +79,12 @@ func expire(p *probe) {
 	p.commitSteps(k, 3)
 	p.done("a thread can expire", p.expirer().Expire(p.Context(), "thread", time.Minute))
 	p.advance(59 * time.Second)
-	p.headIs("a thread is there until its time has passed", step(k, 3))
+	p.headIs("a thread exists until its time to live has passed", step(k, 3))
 	p.done("the expiry can be changed", p.expirer().Expire(p.Context(), "thread", time.Minute))
 	p.advance(59 * time.Second)
 	p.headIs("the expiry can be changed", step(k, 3))
 	p.advance(2 * time.Second)
-	p.gone("a thread ends when its time has passed", k)
+	p.gone("a thread expires when its time to live has passed", k)
 }
 
 func expireNever(p *probe) {

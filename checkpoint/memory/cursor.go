@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// mark is what the order of a search depends on, of one item.
+// mark is the sort key of an item in a search. A cursor holds that of the last item.
 type mark struct {
 	Score     float64 `json:"s,omitempty"`
 	Time      int64   `json:"t,omitempty"` // microseconds
@@ -52,11 +52,11 @@ func readCursor(cursor, digest string) (*mark, error) {
 	}
 	data, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it must be the Next of a page (got %.32q)", ErrCursor, cursor)
+		return nil, fmt.Errorf("%w: the cursor must be the Next of a page (got %.32q)", ErrCursor, cursor)
 	}
 	var m mark
 	if err := json.Unmarshal(data, &m); err != nil || m.Key == "" || m.Namespace == "" {
-		return nil, fmt.Errorf("%w: it must be the Next of a page (got %.32q)", ErrCursor, cursor)
+		return nil, fmt.Errorf("%w: the cursor must be the Next of a page (got %.32q)", ErrCursor, cursor)
 	}
 	if m.Query != digest {
 		return nil, fmt.Errorf("%w: it belongs to another query", ErrCursor)

@@ -18,8 +18,8 @@ func ScanDocuments(s document.Scan, schema string) (string, []any) {
 	return strings.ReplaceAll(text, "{schema}", schema), args
 }
 
-// Bound returns the time limit of a call.
-func (c Config) Bound() time.Duration { return retryFor(c) }
+// RetryFor returns the time limit of a call.
+func (s *Store) RetryFor() time.Duration { return s.retryFor }
 
 // ScanMemories returns the query of a scan of memories in a schema, and its parameters.
 func ScanMemories(s memory.Scan, schema string) (string, []any) {

@@ -20,9 +20,6 @@ import (
 //go:embed sql/memory.sql
 var memorySchema string
 
-//go:embed sql/memory2.sql
-var memorySchema2 string
-
 // Memory returns the long-term memory in this schema, for all threads and processes that share it.
 // It creates a missing table; with MigrateNever it returns an ErrUnsupported instead. Its clock is
 // the server's. It is usable until the Store is closed; the items remain in the database.
@@ -34,26 +31,21 @@ func (s *Store) Memory(ctx context.Context) (memory.Store, error) {
 	if err := s.ensure(ctx, "memories", memorySchema); err != nil {
 		return nil, err
 	}
-	if s.migrate != MigrateNever { // without this index a search is slower, and nothing else
-		if err := s.ensure(ctx, "memories_without_facts", memorySchema2); err != nil {
-			return nil, err
-		}
-	}
 	return memory.Over(memories{s}), nil
 }
 
-// ensure runs a script, unless the schema has first: the table, index or function that the script
-// creates first.
-func (s *Store) ensure(ctx context.Context, first, script string) error {
+// ensure runs a script, unless the schema already has name: a table, an index or a function that
+// the script creates.
+func (s *Store) ensure(ctx context.Context, name, script string) error {
 	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
-		there, err := s.has(ctx, conn, first)
+		there, err := s.has(ctx, conn, name)
 		switch {
 		case err != nil || there:
 			return err
 		case s.migrate == MigrateNever:
-			return fmt.Errorf("%w: schema %q has no %s; make this call once on a Store with MigrateUp, as a role with CREATE on the schema", checkpoint.ErrUnsupported, s.schema, first)
+			return fmt.Errorf("%w: schema %q has no %s; make this call once on a Store with MigrateUp, as the role that owns the schema", checkpoint.ErrUnsupported, s.schema, name)
 		}
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return s.run(ctx, tx, first, script) })
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return s.run(ctx, tx, name, script) })
 	})
 }
 
@@ -66,11 +58,11 @@ func (s *Store) has(ctx context.Context, q querier, name string) (there bool, er
 }
 
 // run runs a script, unless another process has run it.
-func (s *Store) run(ctx context.Context, tx pgx.Tx, first, script string) error {
+func (s *Store) run(ctx context.Context, tx pgx.Tx, name, script string) error {
 	if err := lock(ctx, tx, "weft "+s.schema); err != nil {
 		return err
 	}
-	if there, err := s.has(ctx, tx, first); err != nil || there {
+	if there, err := s.has(ctx, tx, name); err != nil || there {
 		return err
 	}
 	_, err := tx.Conn().PgConn().Exec(ctx, strings.ReplaceAll(script, "{schema}", quote(s.schema))).ReadAll()
@@ -264,7 +256,7 @@ func scanMemories(s memory.Scan) (text string, args []any) {
 }
 
 // narrowed returns the SQL conditions for words and contains, and args with their values appended.
-// A row without facts always passes, since jsonb cannot hold its value.
+// A row without facts always fulfils contains, since jsonb cannot hold its value.
 func narrowed(words []string, contains []byte, args []any) (text string, all []any) {
 	if len(words) > 0 {
 		args = append(args, words)

@@ -39,8 +39,8 @@ type Config struct {
 type Migrate int
 
 const (
-	// MigrateUp creates a missing schema and upgrades an older one. The role needs CREATE on the
-	// database for that.
+	// MigrateUp creates a missing schema and upgrades an older one. The role must own an older
+	// schema and its tables, and needs CREATE on the database for a new one.
 	MigrateUp Migrate = iota
 	// MigrateNever leaves the schema as it is, and Open returns an ErrUnsupported unless it
 	// fits. The role needs USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on its

@@ -52,7 +52,7 @@ func (s *Store) prepareSchema(ctx context.Context, cfg Config) error {
 	case version > layout:
 		return newer(cfg.Schema, version)
 	case cfg.Migrate == MigrateNever:
-		return fmt.Errorf("%w: schema %q has layout %d, this version needs %d; open it once with MigrateUp, as a role with CREATE on the database", checkpoint.ErrUnsupported, cfg.Schema, version, layout)
+		return fmt.Errorf("%w: schema %q has layout %d, this version needs %d; open it once with MigrateUp, as the role that owns the schema or may create it", checkpoint.ErrUnsupported, cfg.Schema, version, layout)
 	}
 	return s.call(ctx, true, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return migrate(ctx, tx, cfg.Schema) })

@@ -89,8 +89,8 @@ func commitArgs(c *checkpoint.Commit, nonce []byte) []any {
 	return args
 }
 
-// newNonce returns the next number after a random one, so two calls of any Stores have the same
-// nonce as rarely as two random 64-bit numbers are equal.
+// newNonce returns the next value of a counter that starts at a random number. Nonces of two Stores
+// are equal as rarely as two random 64-bit numbers.
 func (s *Store) newNonce() []byte {
 	return binary.BigEndian.AppendUint64(make([]byte, 0, nonceBytes), s.nonces.Add(1))
 }

@@ -85,7 +85,7 @@ func (t Task) check() error {
 		why = fmt.Sprintf("its timeout must not be negative (got %v)", t.Timeout)
 	case t.Status != "" || t.Attempt != 0 || t.Result != nil || t.Reason != "" || t.Question != nil || t.Answer != nil,
 		!t.Created.IsZero() || !t.Updated.IsZero() || !t.Started.IsZero() || !t.Ended.IsZero() || !t.Deadline.IsZero():
-		why = "its status, result, reason and times are set by the board"
+		why = "the board sets its status, attempt, question, answer, result, reason and times"
 	case t.Input != nil && !json.Valid(t.Input):
 		why = "its input is no JSON"
 	default:

@@ -62,8 +62,8 @@ func wantError(t *testing.T, rule string, err, kind error) {
 	}
 }
 
-// createIn creates a task and brings it to a status. For InProgress the task stays pending, because
-// only a running worker keeps that status.
+// createIn creates a task and brings it to a status. For InProgress it leaves the task pending: the
+// caller runs a worker.
 func createIn(t *testing.T, b *tasks.Board, id string, s tasks.Status) {
 	t.Helper()
 	create(t, b, tasks.Task{ID: id})
@@ -109,7 +109,7 @@ func TestBoard_RejectsIllegalTransitions(t *testing.T) {
 				}
 				var te *tasks.TransitionError
 				if !errors.As(err, &te) || te.From != from || te.ID != id {
-					t.Errorf("rule: %s in the status %s is a *TransitionError with both\n got: %v", call, from, err)
+					t.Errorf("rule: %s in the status %s returns a *TransitionError with the id and the status\n got: %v", call, from, err)
 				}
 				if after, _ := b.Get(ctx, id); fmt.Sprint(after) != fmt.Sprint(before) {
 					t.Errorf("rule: a rejected call changes nothing\n got: %+v\nwant: %+v", after, before)
@@ -144,7 +144,7 @@ func TestStatus_May(t *testing.T) {
 	}
 }
 
-func TestResume_OverAnotherStore(t *testing.T) {
+func TestResume_AfterReopening(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	open := func() *tasks.Board {
 		s, err := sqlite.OpenConfig(t.Context(), path, sqlite.Config{})

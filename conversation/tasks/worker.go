@@ -71,23 +71,23 @@ func (b *Board) work(ctx context.Context, id string, w Worker, may func(*Task) e
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer b.register(id, cancel)()
-	settle := context.WithoutCancel(ctx)
+	uncancelled := context.WithoutCancel(ctx)
 	// A caller that ends the task from now on finds the worker. This read finds an earlier end.
-	now, err := again(func() (Task, error) { return b.Get(settle, id) })
+	now, err := again(func() (Task, error) { return b.Get(uncancelled, id) })
 	switch {
 	case err == nil && !t.sameWork(now):
 		return now, &TransitionError{now.ID, now.Status, Completed}
 	case errors.Is(err, ErrNotFound):
 		return now, err
 	case err != nil:
-		return b.undo(settle, before, t, err)
+		return b.undo(uncancelled, before, t, err)
 	}
 	unwatch := b.watch(ctx, t, cancel)
 	out := do(ctx, t, w)
 	unwatch()
-	done, err := b.settle(settle, t, out)
+	done, err := b.settle(uncancelled, t, out)
 	if errors.Is(err, document.ErrTooLarge) || errors.Is(err, document.ErrValue) {
-		return b.settle(settle, t, Outcome{Status: Failed, Reason: fmt.Sprintf("the outcome cannot be stored: %v", err)})
+		return b.settle(uncancelled, t, Outcome{Status: Failed, Reason: fmt.Sprintf("the outcome cannot be stored: %v", err)})
 	}
 	return done, err
 }

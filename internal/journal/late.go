@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Late is a context with the values of another one, which it outlives. Its timer is made by the
-// first call of Done, or of Deadline if it has a bound. A write to memory calls neither.
-//
-// It ends when Close is called, or at the latest when its time has passed.
+// Late is a context with the values of another one, which it outlives. It ends when Close is
+// called, or when its time has passed. The time runs only from the first call of Done or Value, or of
+// Deadline if it has a bound. Err does not start it. So Late costs nothing for a write to memory,
+// which calls none of them.
 type Late struct {
 	from  context.Context
 	bound time.Duration // 0 for WriteTime after from has ended
 
 	mu     sync.Mutex
-	inner  context.Context // nil until Done or Deadline needs it
+	inner  context.Context // nil until Done, Value or Deadline needs it
 	cancel func()
 	closed bool
 }
@@ -76,8 +76,9 @@ func (l *Late) Err() error {
 	return nil
 }
 
-// Value implements context.Context.
-func (l *Late) Value(key any) any { return l.from.Value(key) }
+// Value implements context.Context. It hides the cancellation of from: else context.Cause would
+// return its cause for the end of l.
+func (l *Late) Value(key any) any { return l.real().Value(key) }
 
 // outlive returns a context with the values of run, and a function that cancels it. The context
 // ends at most WriteTime after run.

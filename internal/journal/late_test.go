@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -87,4 +88,21 @@ func TestLate_EndsItsChildren(t *testing.T) {
 	if context.Cause(child) != context.Canceled {
 		t.Errorf("got %v; want %v", context.Cause(child), context.Canceled)
 	}
+}
+
+func TestLate_CauseIsItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run, cancel := context.WithCancelCause(t.Context())
+		var l Late
+		l.Open(run, time.Minute)
+		defer l.Close()
+		child, stop := context.WithCancel(&l)
+		defer stop()
+		cancel(errors.New("the run is over"))
+		time.Sleep(time.Minute)
+		<-child.Done()
+		if own, of := context.Cause(&l), context.Cause(child); own != context.DeadlineExceeded || of != context.DeadlineExceeded {
+			t.Errorf("the causes are %v and, of a child, %v; want %v", own, of, context.DeadlineExceeded)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -112,18 +113,24 @@ func (r *Run) count(d *graph.Drawing) {
 
 // addReasons adds the reasons for the choices of a commit. Call it with the newest commit first.
 func (r *Run) addReasons(d *graph.Drawing, c graph.CommitInfo, ids map[string]string) {
+	whys := map[Edge]string{} // of this commit, in which an edge may be chosen several times
 	for _, t := range c.Ran {
 		for _, w := range t.Ways {
-			e := chosenEdge(d, ids[t.Node], ids[w.To], w.Branch == checkpoint.HandlerBranch)
-			if _, newer := r.Whys[e]; !newer {
-				r.Whys[e] = w.Why
+			if e := chosenEdge(d, ids[t.Node], ids[w.To], w.Branch == checkpoint.HandlerBranch); e != (Edge{}) {
+				whys[e] = cmp.Or(w.Why, whys[e])
 			}
+		}
+	}
+	for e, why := range whys {
+		if _, newer := r.Whys[e]; !newer {
+			r.Whys[e] = why
 		}
 	}
 }
 
 // chosenEdge returns the edge by which an error handler, or else the node itself, chose a target.
-// Records of earlier versions do not say which it was: then it is the one that there is.
+// If only the other edge exists, chosenEdge returns that one: records of earlier versions do not
+// have HandlerBranch. It returns the zero Edge if there is none.
 func chosenEdge(d *graph.Drawing, from, to string, handled bool) (chosen Edge) {
 	for _, e := range d.Edges {
 		isHandler := classOf(e.Kind) == handler

@@ -226,8 +226,10 @@ func TestNewRun_Reasons(t *testing.T) {
 	chose := func(why string, branch int) graph.CommitInfo {
 		return graph.CommitInfo{Run: "r", Ran: []checkpoint.Ran{{Node: "ask", Ways: []checkpoint.Way{{To: "review", Why: why, Branch: branch}}}}}
 	}
-	run := picture.NewRun(d, []graph.CommitInfo{chose("", 0), chose("no route", checkpoint.HandlerBranch), chose("older", 0)})
-	for kind, want := range map[string]string{"choice": "", onError: "no route"} {
+	twice := chose("first", checkpoint.HandlerBranch)
+	twice.Ran = append(twice.Ran, chose("", checkpoint.HandlerBranch).Ran...)
+	run := picture.NewRun(d, []graph.CommitInfo{chose("", 0), twice, chose("older", 0), chose("older", checkpoint.HandlerBranch)})
+	for kind, want := range map[string]string{"choice": "", onError: "first"} {
 		if got := run.Whys[picture.Edge{From: "ask", To: "router:review", Kind: kind}]; got != want {
 			t.Errorf("the last reason of the %s is %q, want %q", kind, got, want)
 		}

@@ -83,7 +83,7 @@ func New(cfg Config) (*Model, error) {
 		URL: cfg.BaseURL, OwnURL: ownURL, URLVariable: "ANTHROPIC_BASE_URL", Key: cfg.Key, KeyVariables: []string{"ANTHROPIC_API_KEY"},
 		Header: cfg.Header, Idle: cfg.Idle, Timeout: cfg.Timeout, Client: cfg.Client, Now: cfg.Now,
 		Form: string(cfg.Form), Forms: []string{"", string(FormPrompt)},
-		Failed: errorResponse, Media: []string{"text/event-stream"},
+		Failed: jsonResponse, Media: []string{"text/event-stream"},
 	}, ErrConfig)
 	if err = errors.Join(err, own); err != nil {
 		return nil, err
@@ -155,6 +155,20 @@ func Provider() model.Provider {
 	}
 }
 
+// jsonResponse is errorResponse for a whole response. JSON with status 200 that reports no error is
+// a bad answer.
+func jsonResponse(status int, body []byte) *model.Error {
+	e := errorResponse(status, body)
+	var top struct {
+		Type  string          `json:"type"`
+		Error json.RawMessage `json:"error"`
+	}
+	if status == 0 && json.Unmarshal(body, &top) == nil && top.Type != "error" && (len(top.Error) == 0 || string(top.Error) == "null") {
+		e.Kind = model.BadAnswer
+	}
+	return e
+}
+
 // errorResponse returns the failure that a server reports. status is 0 if the response had status
 // 200: the failure is an event of a stream, or JSON in place of one.
 func errorResponse(status int, body []byte) *model.Error {
@@ -169,9 +183,6 @@ func errorResponse(status int, body []byte) *model.Error {
 		e.Message = reported.Error.Message
 	}
 	e.Kind = kind(status, reported.Error.Type, strings.ToLower(e.Message))
-	if status == 0 && json.Valid(body) && reported.Error.Type == "" && reported.Error.Message == "" {
-		e.Kind = model.BadAnswer // JSON that reports no error
-	}
 	return e
 }
 

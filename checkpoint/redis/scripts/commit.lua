@@ -1,7 +1,7 @@
 -- commit appends a commit if the head is still the one it was made for.
 --  1 origin  2 N  3 the number of the head it is for, and a space  4 fence
 --  5 ms to live, or 0  6 nonce of the call  7 '' if it goes on with a chain and is
---  plain: number head + 1, no entries beside it, not many blobs; else '+' and the namespace
+--  plain: number head + 1, no pending entries, not many blobs; else '+' and the namespace
 --  8 how many fields to read, then these: @, h/N, f, w/N and those of the blobs;
 --  then the fields to write, each with its value: h/N, the commit's and the blobs';
 --  then for each entry its name and data.

@@ -43,14 +43,14 @@ local function set(pairs) in_parts(pairs, function(...) call('HSET', thread, ...
 
 local function remove(fields) in_parts(fields, function(...) call('HDEL', thread, ...) end) end
 
--- names returns the names of the entries beside a head.
+-- names returns the names of the pending entries of a head.
 local function names(ns, count)
 	local fields = {}
 	for i = 1, tonumber(count or 0) do fields[i] = 'w/' .. ns .. '/' .. i end
 	return get(fields)
 end
 
--- entries returns names and data of the entries beside a head.
+-- entries returns names and data of the pending entries of a head.
 local function entries(ns, count)
 	local list, fields = names(ns, count), {}
 	for i = 1, #list do fields[i] = 'e/' .. ns .. '/' .. (list[i] or '') end

@@ -1,4 +1,4 @@
--- load returns a commit with the blobs that it names, and the entries beside a head.
+-- load returns a commit with the blobs that it names, and the pending entries of a head.
 --  1 origin  2 N  3 number, 0 for the head
 -- It answers K, head, number, commit, names and data of entries, and the blobs in pages.
 

@@ -17,7 +17,7 @@ import (
 func (b *tab) send(text string) {
 	b.Helper()
 	b.do(chromedp.SendKeys(`//textarea[@name="message"]`, text))
-	b.until(`document.querySelector('form.composer button.main:enabled')`) // the message before has been sent
+	b.until(`document.querySelector('form.composer button.main:enabled')`) // Send is disabled while a run is under way
 	b.click(`//form[contains(@class,"composer")]//button[contains(@class,"main")]`)
 }
 
@@ -108,6 +108,12 @@ func TestChat_StopsAtOnce(t *testing.T) {
 	b := s.open(t, "/studio/graphs/assistant/chat")
 	b.send("count to 20000")
 	b.until(`document.querySelector('.draft')?.textContent.includes(' 60 ')`)
+	const top = `document.querySelector('#stop-run').getBoundingClientRect().top`
+	before := eval[float64](b, top)
+	b.until(`document.querySelector('.draft')?.textContent.includes(' 300 ')`)
+	if after := eval[float64](b, top); after != before {
+		t.Errorf("Stop has moved from %v to %v", before, after)
+	}
 	begun := time.Now()
 	b.press("Stop")
 	b.until(`!document.querySelector('#summary .status-busy') && document.querySelector('#summary')`)
