@@ -7,9 +7,9 @@ import (
 )
 
 // Late is a context with the values of another one, which it outlives. It ends when Close is
-// called, or when its time has passed. The time runs only from the first call of Done or Value, or of
-// Deadline if it has a bound. Err does not start it. So Late costs nothing for a write to memory,
-// which calls none of them.
+// called, or when its time has passed. The time runs only from the first call of Done or Value, or
+// of Deadline if it has a bound. Err does not start it. So Late costs nothing for a write to
+// memory, which calls none of them.
 type Late struct {
 	from  context.Context
 	bound time.Duration // 0 for WriteTime after from has ended
