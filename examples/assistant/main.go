@@ -19,6 +19,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"time"
 
 	"github.com/weftrun/weft/capabilities"
 	"github.com/weftrun/weft/capabilities/model"
@@ -74,7 +75,11 @@ func openServices(ctx context.Context, store checkpoint.Store) (*turn.Services, 
 	if err != nil {
 		return nil, err
 	}
-	return turn.NewServices(d)
+	services, err := turn.NewServices(d)
+	if err == nil {
+		services.Within = 30 * time.Second // a file on a slow disk may need more than the default
+	}
+	return services, err
 }
 
 // assistant returns the agent: its capabilities, its context types, and its rules or its model.
