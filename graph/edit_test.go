@@ -320,14 +320,7 @@ func TestPatch_OfTheStateOfASubgraph(t *testing.T) {
 }
 
 func TestEdit_BranchThatAsks(t *testing.T) {
-	b := graph.New[world]("branch")
-	b.Node("a", logs("a"))
-	b.Branch("a", func(ctx context.Context, s *world) (graph.Command, error) {
-		to, err := graph.Ask[string](ctx, graph.Question{Prompt: "where?"})
-		return graph.Goto(to), err
-	}, "a", graph.End)
-	b.Edge(graph.Start, "a")
-	g := build(t, b, stored())
+	g := branchThatAsks(t)
 	invoke(t, g, "t1", graph.Interrupted)
 	_, err := g.Edit(ctx, [][]graph.Edit[world]{{as("a", "", graph.Command{})}}, t1)
 	if is(t, err, graph.ErrEdit, "must not ask or wait"); errors.Is(err, graph.ErrInterrupted) {

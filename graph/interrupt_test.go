@@ -133,7 +133,9 @@ func TestQuestions_CollectedComeBeforeRouting(t *testing.T) {
 	resume(t, g, graph.Reply("ann"), graph.Done)
 }
 
-func TestBranch_MayAsk(t *testing.T) {
+// branchThatAsks returns a graph whose only node, a, has a branch that asks where to go.
+func branchThatAsks(t testing.TB) *graph.Graph[world] {
+	t.Helper()
 	b := graph.New[world]("branch")
 	b.Node("a", logs("a"))
 	b.Branch("a", func(ctx context.Context, s *world) (graph.Command, error) {
@@ -141,7 +143,11 @@ func TestBranch_MayAsk(t *testing.T) {
 		return graph.Goto(to), err
 	}, "a", graph.End)
 	b.Edge(graph.Start, "a")
-	g := build(t, b, stored())
+	return build(t, b, stored())
+}
+
+func TestBranch_MayAsk(t *testing.T) {
+	g := branchThatAsks(t)
 	invoke(t, g, "t1", graph.Interrupted)
 	logged(t, resume(t, g, graph.Reply("a"), graph.Interrupted), "a")
 	logged(t, resume(t, g, graph.Reply(graph.End), graph.Done), "a a")
