@@ -20,13 +20,14 @@ import (
 //go:embed sql/memory.sql
 var memorySchema string
 
-// Memory returns the long-term memory in this schema, for all threads and processes that share it.
-// It creates a missing table; with MigrateNever it returns an ErrUnsupported instead. Its clock is
-// the server's. It is usable until the Store is closed; the items remain in the database.
+// Memory returns the long-term memory of this schema, which all threads and processes share.
+// Memory creates a missing table; with MigrateNever it returns an ErrUnsupported instead. The
+// returned store uses the server's clock. It is usable until s is closed; the items remain in the
+// database.
 //
-// Words and conditions of equality are found through indexes. A write is a transaction of a few
-// round trips. It waits for other writes to the same namespace. A read or a page of a search is one
-// round trip.
+// A search by words or by equality can use an index. A write is a transaction of about six round
+// trips, and one more for each change. It waits for other writes to the same namespace. A read or
+// a page of a search is one round trip. Get of an item with Refresh also makes a write.
 func (s *Store) Memory(ctx context.Context) (memory.Store, error) {
 	if err := s.ensure(ctx, "memories", memorySchema); err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func (s *Store) ensure(ctx context.Context, name, script string) error {
 		case err != nil || there:
 			return err
 		case s.migrate == MigrateNever:
-			return fmt.Errorf("%w: schema %q has no %s; make this call once on a Store with MigrateUp, as the role that owns the schema", checkpoint.ErrUnsupported, s.schema, name)
+			return fmt.Errorf("%w: schema %q lacks %q; repeat the same call once on a Store with MigrateUp, as the role that owns the schema", checkpoint.ErrUnsupported, s.schema, name)
 		}
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return s.run(ctx, tx, name, script) })
 	})
@@ -147,8 +148,8 @@ func (m memories) current(ctx context.Context, tx pgx.Tx, w memory.Write) (now t
 	return now, list, err
 }
 
-// apply writes the new rows and sets their versions. It also deletes up to 32 expired rows of any
-// namespace.
+// apply makes the changes of w, and sets the versions of the rows that it puts. It also deletes up
+// to 32 expired rows of any namespace.
 func (m memories) apply(ctx context.Context, tx pgx.Tx, w memory.Write, rows []memory.Item) error {
 	for i, c := range w.Changes {
 		if err := m.change(ctx, tx, w, c, &rows[i]); err != nil {
@@ -225,14 +226,14 @@ func (m memories) Read(ctx context.Context, namespace []string, key string) (ite
 	return item, found, err
 }
 
-// scanMemoryText is the part of the query that all scans share.
-const scanMemoryText = "SELECT " + memoryColumns + ` FROM {schema}.memories m
+// scanQueryText is the part of the query that all scans share.
+const scanQueryText = "SELECT " + memoryColumns + ` FROM {schema}.memories m
 	WHERE (m.ns, m.key) > ($1::bytea, $2::bytea) AND m.ns >= $3::bytea AND ($4::bytea IS NULL OR m.ns < $4::bytea)
 	AND ` + memoryAlive
 
 // Scan implements memory.Table.
 func (m memories) Scan(ctx context.Context, s memory.Scan) (list []memory.Item, more bool, err error) {
-	text, args := scanMemories(s)
+	text, args := scanQuery(s)
 	err = m.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) error {
 		list, more = nil, false
 		size := 0
@@ -247,16 +248,16 @@ func (m memories) Scan(ctx context.Context, s memory.Scan) (list []memory.Item, 
 	return list, more, err
 }
 
-// scanMemories returns the query of a scan and its parameters.
-func scanMemories(s memory.Scan) (text string, args []any) {
+// scanQuery returns the query of a scan and its parameters.
+func scanQuery(s memory.Scan) (text string, args []any) {
 	args = append([]any{[]byte(s.After.Namespace), []byte(s.After.Key)}, bounds(s.Range)...)
 	narrow, args := narrowed(s.Words, s.Contains, args)
 	args = append(args, int64(s.Limit)+1)
-	return scanMemoryText + narrow + fmt.Sprintf(" ORDER BY m.ns, m.key LIMIT $%d::bigint", len(args)), args
+	return scanQueryText + narrow + fmt.Sprintf(" ORDER BY m.ns, m.key LIMIT $%d::bigint", len(args)), args
 }
 
 // narrowed returns the SQL conditions for words and contains, and args with their values appended.
-// A row without facts always fulfils contains, since jsonb cannot hold its value.
+// A row without facts meets any contains, because its value cannot be searched as jsonb.
 func narrowed(words []string, contains []byte, args []any) (text string, all []any) {
 	if len(words) > 0 {
 		args = append(args, words)

@@ -185,6 +185,29 @@ func TestSchema_OthersAreLeftAlone(t *testing.T) {
 	}
 }
 
+func TestOpen_OtherIsolationLevels(t *testing.T) {
+	schema := freshSchema()
+	for _, level := range []string{"repeatable read", "serializable", "read committed"} {
+		s, err := postgres.Open(t.Context(), cluster.dsn("default_transaction_isolation='"+level+"'"),
+			postgres.Config{Schema: schema, RetryFor: time.Minute})
+		if err == nil {
+			defer s.Close()
+		}
+		if level == "read committed" {
+			if err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if !errors.Is(err, checkpoint.ErrUnsupported) || !strings.Contains(err.Error(), level) {
+			t.Errorf("got %v for the level %q; want an ErrUnsupported that names it", err, level)
+		}
+		if n := number(t, cluster, "SELECT count(*) FROM pg_tables WHERE schemaname = '"+schema+"'"); n != 0 {
+			t.Errorf("the refused Open has made %d tables", n)
+		}
+	}
+}
+
 func TestSchema_ReadyNeedsNoRights(t *testing.T) {
 	schema := `it's a "strange" näme`
 	open(t, cluster.dsn(), postgres.Config{Schema: schema})

@@ -38,15 +38,22 @@ func (s *Store) prepareSchema(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("%w: %q cannot be the name of a schema", checkpoint.ErrUnsupported, cfg.Schema)
 	}
 	var version, server int
+	var isolation string
 	err := s.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
 		version, server, err = versions(ctx, conn, cfg.Schema)
-		return err
+		if err != nil {
+			return err
+		}
+		return conn.QueryRow(ctx, "SELECT current_setting('default_transaction_isolation')", pgx.QueryExecModeExec).Scan(&isolation)
 	})
 	switch {
 	case err != nil:
 		return err
 	case server < oldest:
 		return fmt.Errorf("%w: the server is PostgreSQL %d, this package needs 13 or newer", checkpoint.ErrUnsupported, server/10000)
+	case isolation != "read committed": // else a statement would not see what the writer it waited for has written
+		return fmt.Errorf("%w: default_transaction_isolation must be 'read committed' (got %q); set it for the role, by ALTER ROLE … SET default_transaction_isolation = 'read committed', or in the connection string",
+			checkpoint.ErrUnsupported, isolation)
 	case version == layout:
 		return nil
 	case version > layout:
