@@ -90,8 +90,8 @@ func (ed *editor) foldEdits(whole bool) error {
 	return nil
 }
 
-// notes returns the pending entries that a step leaves when it ends: those of no task, without its
-// static pause, its invalidation and its rerun.
+// notes returns the pending entries that stay after a step ends. They belong to no task, and are
+// not the static pause, invalidation or rerun of the step.
 func notes(pending []checkpoint.Entry) (rest []checkpoint.Entry) {
 	for _, e := range pending {
 		if e.Task == "" && e.Slot != slotPaused && e.Slot != slotInvalid && e.Slot != slotRerun {

@@ -17,7 +17,7 @@ var errFault = errors.New("injected fault")
 // faultStore is a store that fails one write, either instead of making it or after it is made.
 type faultStore struct {
 	checkpoint.Store
-	at      int  // the number of the write that fails, of all Commits and Puts from 1; 0 for none
+	at      int  // the write that fails, counting Commits and Puts from 1; 0 for none
 	applied bool // the write that fails is made, and only its reply is lost
 
 	mu      sync.Mutex

@@ -97,4 +97,17 @@ func TestGoexit_OfANodeIsAnError(t *testing.T) {
 	}
 }
 
+func TestGoexit_OfASubgraphNamesItsNode(t *testing.T) {
+	exits := graph.Func(func(context.Context, *world) error { goexit(); return nil })
+	child := single(t, exits, graph.Policy{}, graph.Config{Timeout: time.Hour})
+	b := graph.New[world]("parent")
+	b.Node("outer", graph.Func(func(ctx context.Context, s *world) error { _, err := child.Call(ctx, *s); return err }))
+	b.Edge(graph.Start, "outer")
+	b.Edge("outer", graph.End)
+	_, err := build(t, b, graph.Config{Grace: time.Minute}).Invoke(t.Context(), world{}, graph.RunOptions{})
+	if err == nil || !strings.Contains(err.Error(), `node "outer"`) || !strings.Contains(err.Error(), `node "a"`) {
+		t.Errorf("got %v; want an error that names both nodes", err)
+	}
+}
+
 func goexit() { runtime.Goexit() }

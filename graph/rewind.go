@@ -15,7 +15,7 @@ import (
 
 // ended returns the end of the same call on the branches that the thread has left, if the
 // subgraph had ended there.
-func (v *childCall) ended() (none origin, err error) {
+func (v *childCall) ended() (none resumePoint, err error) {
 	t := v.up.task
 	roots := t.root().rewound().branches()
 	if t.run.cfg.Store == nil || v.p.cfg.Nested == Stateless {
@@ -31,7 +31,7 @@ func (v *childCall) ended() (none origin, err error) {
 				if !c.rec.Done() {
 					return none, nil
 				}
-				return origin{namespace: ns, at: c.Seq}, nil
+				return resumePoint{namespace: ns, at: c.Seq}, nil
 			}
 		}
 	}

@@ -25,8 +25,8 @@ type rewound struct {
 	used    answers // those of given that it has used
 }
 
-// origin is where a subgraph goes on from on this branch of the thread.
-type origin struct {
+// resumePoint is the commit at which a subgraph continues on this branch of the thread.
+type resumePoint struct {
 	namespace string
 	at        uint64             // 0: it has none
 	next      *checkpoint.Rewind // of its own tasks
@@ -76,11 +76,11 @@ func (b *rewound) restart() {
 	}
 }
 
-// comesTo returns where the subgraph of a call goes on from. From the call that goes back on,
-// nothing counts of what the task did before.
-func (b *rewound) comesTo(v *childCall) (origin, error) {
+// comesTo returns where the subgraph of a call goes on from. The call that goes back, and all calls
+// after it, use nothing of what the task did before.
+func (b *rewound) comesTo(v *childCall) (resumePoint, error) {
 	if b == nil {
-		return origin{}, nil
+		return resumePoint{}, nil
 	}
 	isIt := b.Call == v.call()
 	b.mu.Lock()
@@ -89,9 +89,9 @@ func (b *rewound) comesTo(v *childCall) (origin, error) {
 	b.mu.Unlock()
 	switch {
 	case late:
-		return origin{}, nil
+		return resumePoint{}, nil
 	case isIt:
-		return origin{b.Namespace, b.At, b.Next}, nil
+		return resumePoint{b.Namespace, b.At, b.Next}, nil
 	}
 	return v.ended()
 }

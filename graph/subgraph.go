@@ -48,8 +48,9 @@ func Subgraph[S, C any](child *Graph[C], in func(s *S) (C, error), out func(s *S
 }
 
 // SubgraphWorker makes a [Worker] of a whole graph: each [Send] to it runs the child once, in a
-// namespace of its own. in makes the child's input from the parent's state and the payload; out
-// writes the child's final state into the parent's state. Everything else is as with [Subgraph].
+// namespace of its own unless the child is [PerThread]. in makes the child's input from the
+// parent's state and the payload; out writes the child's final state into the parent's state.
+// Everything else is as with [Subgraph].
 // A child that lives as long as the thread ([PerThread]) can serve one task of a step only.
 func SubgraphWorker[S, P, C any](child *Graph[C], in func(s *S, payload P) (C, error), out func(s *S, payload P, end *C) error, targets ...string) Node[S] {
 	n := Node[S]{targets: targets, payload: payloadOf[P]()}
@@ -90,7 +91,8 @@ func Calls[S, C any](n Node[S], child *Graph[C]) Node[S] {
 // call any graphs, any number of times, but in the same order each time it runs, as with the
 // function [Call]. Then a finished call returns the same state again, and an interrupted one goes
 // on. A call of a [Stateless] graph, or in a run without a store, begins anew. An error comes with
-// the state so far, or with the zero state if the child did not begin or was given up.
+// the state so far. It comes with the zero state if the child did not begin, was given up, or was
+// ended by runtime.Goexit.
 //
 // If the child asks, Call returns [ErrInterrupted]. If it ends with a Command for its parent, Call
 // returns [ErrToParent]. The node returns either error unchanged. See [Subgraph] for what holds of
@@ -128,10 +130,10 @@ func stateIn[S any](o outcome) (s S) {
 // childCall is one call of a graph as a subgraph, by a task, with the run of the subgraph.
 type childCall struct {
 	p       *program
-	up      *scope // the scope that makes the call
-	n       int    // the number of the call in its scope, from 1
-	place   int    // the index of its questions in up.places
-	from    origin // where the run goes on from, if the task goes back
+	up      *scope      // the scope that makes the call
+	n       int         // the number of the call in its scope, from 1
+	asksAt  int         // the index of its questions in up.places
+	from    resumePoint // where the run goes on from, if the thread went back within its task
 	request request
 	permit  schedule.Permit
 	run     run
@@ -148,7 +150,7 @@ func newChildCall(ctx context.Context, p *program) (*childCall, error) {
 		return nil, fmt.Errorf("%w: the graph %q is called as a subgraph", ErrNoTask, p.name)
 	}
 	n, place, err := s.reserve("\x00subgraph")
-	v := &childCall{p: p, up: s, n: n, place: place}
+	v := &childCall{p: p, up: s, n: n, asksAt: place}
 	if err == nil {
 		v.from, err = s.task.rewound().comesTo(v)
 	}
@@ -210,7 +212,7 @@ func (v *childCall) serve(ctx context.Context, input any) (outcome, error) {
 	case r.up != nil:
 		return out, &parentCommandError{r.up}
 	case out.status != Done:
-		return out, errors.Join(v.up.asks(v.place, pausesOf(t, out)...), ErrInterrupted)
+		return out, errors.Join(v.up.asks(v.asksAt, pausesOf(t, out)...), ErrInterrupted)
 	}
 	return out, nil
 }
@@ -325,7 +327,7 @@ func (v *childCall) namespace(branch uint64) string {
 	return ns + "|" + own
 }
 
-// withoutTasks returns a namespace without the ids in it.
+// withoutTasks returns a namespace without the ids, call numbers and branches in it.
 func withoutTasks(ns string) string {
 	parts := strings.Split(ns, "|")
 	for i, p := range parts {
@@ -359,17 +361,21 @@ func runChild(r *run) (outcome, error) {
 	var err error
 	bound := schedule.Bound{Grace: r.lateGrace(), Extend: r.extension}
 	res := bound.Run(r.ctx, func(context.Context) { out, err = r.runToEnd() })
+	// An abandoned goroutine may still assign to the variable out.
+	failed := outcome{status: Failed, id: r.session.id}
 	if res.Ending == schedule.GivenUp {
 		given := r.running.abandoned(r)
 		r.givenUp.Store(true)
 		r.session.gaveUp.Store(true)
-		// The abandoned goroutine may still write out, so the result is a new outcome.
-		failed := outcome{status: Failed, id: r.session.id}
 		r.endObserved(failed, given)
 		return failed, given
 	}
-	if end := endOf(res, nil); end != nil {
-		return outcome{status: Failed, id: r.session.id}, r.fail(end)
+	switch end := endOf(res, nil); end {
+	case nil:
+		return out, err
+	case errGoexit:
+		return failed, r.exited()
+	default:
+		return failed, r.fail(end)
 	}
-	return out, err
 }
