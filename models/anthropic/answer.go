@@ -83,7 +83,7 @@ func (a *answer) failed(err error) error {
 		e.Message = a.m.http.Clean(e.Message)
 		return e
 	case errors.As(err, &syntax), errors.As(err, &typ):
-		return a.m.http.Bad("an event is no JSON: %v", err)
+		return a.m.http.Bad("an event is not the expected JSON: %v", err)
 	}
 	return err
 }

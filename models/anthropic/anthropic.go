@@ -156,21 +156,22 @@ func Provider() model.Provider {
 }
 
 // jsonResponse is errorResponse for a whole response. JSON with status 200 that reports no error is
-// a bad answer.
+// a bad answer, even if it is an array, a string or a number.
 func jsonResponse(status int, body []byte) *model.Error {
 	e := errorResponse(status, body)
 	var top struct {
 		Type  string          `json:"type"`
 		Error json.RawMessage `json:"error"`
 	}
-	if status == 0 && json.Unmarshal(body, &top) == nil && top.Type != "error" && (len(top.Error) == 0 || string(top.Error) == "null") {
+	_ = json.Unmarshal(body, &top) // top stays empty if the value is not an object
+	if status == 0 && json.Valid(body) && top.Type != "error" && (len(top.Error) == 0 || string(top.Error) == "null") {
 		e.Kind = model.BadAnswer
 	}
 	return e
 }
 
 // errorResponse returns the failure that a server reports. status is 0 if the response had status
-// 200: the failure is an event of a stream, or JSON in place of one.
+// 200: the failure is an event of a stream, or JSON in place of a stream.
 func errorResponse(status int, body []byte) *model.Error {
 	var reported struct {
 		Error struct {
