@@ -174,8 +174,8 @@ func (b *Board) end(ctx context.Context, id string, to Status, reason string) (T
 	})
 }
 
-// Expire fails the tasks whose deadline has passed, and returns them. Their workers ended with
-// their processes. Any process should call it from time to time.
+// Expire fails the tasks whose deadline has passed, and returns them. Their workers hang, or ended
+// with their processes. Any process should call it from time to time.
 func (b *Board) Expire(ctx context.Context) (expired []Task, err error) {
 	list, err := b.List(ctx, Query{Status: []Status{InProgress}})
 	for i := 0; i < len(list) && err == nil; i++ {

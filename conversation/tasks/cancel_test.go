@@ -71,6 +71,7 @@ func TestCancel_WorkerResumedAtOnce(t *testing.T) {
 	ctx := t.Context()
 	docs := &slow{Store: &document.Map{}}
 	b := tasks.NewBoard(docs)
+	b.Watch = -1 // no watch, so Cancel itself must end the context of the worker
 	if _, err := b.Create(ctx, tasks.Task{ID: "t"}); err != nil {
 		t.Fatal(err)
 	}
@@ -96,8 +97,10 @@ func TestCancel_WorkerResumedAtOnce(t *testing.T) {
 	if _, err := b.Cancel(ctx, "t", "no"); err != nil {
 		t.Fatal(err)
 	}
-	if !<-notified {
-		t.Error("the context of the worker did not end")
+	select {
+	case <-notified:
+	case <-time.After(time.Minute):
+		t.Fatal("the context of the worker did not end")
 	}
 	wg.Wait()
 }

@@ -11,7 +11,7 @@ var (
 	// ErrExists is returned when a task is created with the id of another one.
 	ErrExists = errors.New("tasks: a task of this id exists")
 	// ErrTask is returned for an invalid task: without an id, with a field that the board sets,
-	// with a negative timeout, or with a value that is no JSON.
+	// with a negative timeout, or with a value that is not JSON.
 	ErrTask = errors.New("tasks: bad task")
 	// ErrTransition is returned when the status of a task does not allow the change. Nothing was
 	// written. errors.As with *TransitionError returns both statuses.

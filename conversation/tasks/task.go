@@ -87,7 +87,7 @@ func (t Task) check() error {
 		!t.Created.IsZero() || !t.Updated.IsZero() || !t.Started.IsZero() || !t.Ended.IsZero() || !t.Deadline.IsZero():
 		why = "the board sets its status, attempt, question, answer, result, reason and times"
 	case t.Input != nil && !json.Valid(t.Input):
-		why = "its input is no JSON"
+		why = "its input is not JSON"
 	default:
 		return nil
 	}

@@ -146,7 +146,7 @@ func TestStatus_May(t *testing.T) {
 
 func TestResume_AfterReopening(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
-	open := func() *tasks.Board {
+	open := func() (*tasks.Board, *sqlite.Store) {
 		s, err := sqlite.OpenConfig(t.Context(), path, sqlite.Config{})
 		if err != nil {
 			t.Fatal(err)
@@ -156,16 +156,19 @@ func TestResume_AfterReopening(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return tasks.NewBoard(docs)
+		return tasks.NewBoard(docs), s
 	}
-	b := open()
+	b, first := open()
 	create(t, b, tasks.Task{ID: "t-1", Thread: "thread", Target: "poet", Input: json.RawMessage(`{"about":"rain"}`), Tags: []string{"art"}})
 	got := run(t, b, "t-1", returns(tasks.Outcome{Status: tasks.Waiting, Question: json.RawMessage(`"rhyme?"`)}))
 	if wantStatus(t, got, tasks.Waiting, ""); string(got.Question) != `"rhyme?"` {
 		t.Errorf("rule: a waiting task has a question\n got: %s", got.Question)
 	}
-	other := open()
-	got, err := other.Resume(t.Context(), "t-1", json.RawMessage(`true`), tasks.WorkerFunc(func(_ context.Context, task tasks.Task) (tasks.Outcome, error) {
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, _ = open()
+	got, err := b.Resume(t.Context(), "t-1", json.RawMessage(`true`), tasks.WorkerFunc(func(_ context.Context, task tasks.Task) (tasks.Outcome, error) {
 		return tasks.Outcome{Result: fmt.Appendf(nil, `{"input":%s,"answer":%s,"attempt":%d}`, task.Input, task.Answer, task.Attempt)}, nil
 	}))
 	if err != nil {
@@ -230,14 +233,14 @@ func TestList_NewestFirst(t *testing.T) {
 func TestRun_FailingWorkers(t *testing.T) {
 	b := tasks.NewBoard(&document.Map{})
 	for reason, w := range map[string]tasks.Worker{
-		"no ink":            tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { return tasks.Outcome{}, errors.New("no ink") }),
-		"panicked: oh":      tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { panic("oh") }),
-		"runtime.Goexit":    tasks.WorkerFunc(func(context.Context, tasks.Task) (o tasks.Outcome, err error) { runtime.Goexit(); return }),
-		"out of ink":        returns(tasks.Outcome{Status: tasks.Failed, Reason: "out of ink"}),
-		`the status "pend`:  returns(tasks.Outcome{Status: tasks.Pending}),
-		`"cancelled"`:       returns(tasks.Outcome{Status: tasks.Cancelled}),
-		"result is no JSON": returns(tasks.Outcome{Result: json.RawMessage(`{`)}),
-		"question is no":    returns(tasks.Outcome{Status: tasks.Waiting, Question: json.RawMessage(`{`)}),
+		"no ink":             tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { return tasks.Outcome{}, errors.New("no ink") }),
+		"panicked: oh":       tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) { panic("oh") }),
+		"runtime.Goexit":     tasks.WorkerFunc(func(context.Context, tasks.Task) (o tasks.Outcome, err error) { runtime.Goexit(); return }),
+		"out of ink":         returns(tasks.Outcome{Status: tasks.Failed, Reason: "out of ink"}),
+		`the status "pend`:   returns(tasks.Outcome{Status: tasks.Pending}),
+		`"cancelled"`:        returns(tasks.Outcome{Status: tasks.Cancelled}),
+		"result is not JSON": returns(tasks.Outcome{Result: json.RawMessage(`{`)}),
+		"question is not":    returns(tasks.Outcome{Status: tasks.Waiting, Question: json.RawMessage(`{`)}),
 	} {
 		create(t, b, tasks.Task{ID: reason})
 		wantStatus(t, run(t, b, reason, w), tasks.Failed, reason)
@@ -253,6 +256,7 @@ var waits = tasks.WorkerFunc(func(ctx context.Context, _ tasks.Task) (tasks.Outc
 func TestRun_TimeoutCancelAndContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := tasks.NewBoard(&document.Map{})
+		b.Watch = -1 // no watch, so Cancel itself must end the context of the worker
 		create(t, b, tasks.Task{ID: "slow", Timeout: time.Minute})
 		begin := time.Now()
 		wantStatus(t, run(t, b, "slow", waits), tasks.Failed, "timeout of 1m0s")
@@ -283,10 +287,10 @@ func TestRun_TimeoutCancelAndContext(t *testing.T) {
 	})
 }
 
-func TestExpire_DeadProcess(t *testing.T) {
+func TestExpire_HungWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var docs document.Map
-		dead, b := tasks.NewBoard(&docs), tasks.NewBoard(&docs)
+		hung, b := tasks.NewBoard(&docs), tasks.NewBoard(&docs)
 		for id, timeout := range map[string]time.Duration{"short": time.Minute, "long": time.Hour, "endless": 0} {
 			create(t, b, tasks.Task{ID: id, Timeout: timeout})
 		}
@@ -294,8 +298,8 @@ func TestExpire_DeadProcess(t *testing.T) {
 		ended := make(chan error, 3)
 		for _, id := range []string{"short", "long", "endless"} {
 			go func() {
-				_, err := dead.Run(t.Context(), id, tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) {
-					<-release // it ignores its context, like the worker of a process that hangs
+				_, err := hung.Run(t.Context(), id, tasks.WorkerFunc(func(context.Context, tasks.Task) (tasks.Outcome, error) {
+					<-release // it ignores its context, like a worker that hangs
 					return tasks.Outcome{Result: json.RawMessage(`"late"`)}, nil
 				}))
 				ended <- err
@@ -365,7 +369,7 @@ func TestBoard_TextThatIsNotUTF8(t *testing.T) {
 	if _, err := b.Create(t.Context(), tasks.Task{ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
-	wantStatus(t, run(t, b, "a", returns(tasks.Outcome{Result: json.RawMessage("\"caf\xe9\"")})), tasks.Failed, "no JSON in UTF-8")
+	wantStatus(t, run(t, b, "a", returns(tasks.Outcome{Result: json.RawMessage("\"caf\xe9\"")})), tasks.Failed, "not JSON in UTF-8")
 	if _, err := b.Create(t.Context(), tasks.Task{ID: "b"}); err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func (b *Board) Run(ctx context.Context, id string, w Worker) (Task, error) {
 // Resume is Run for a waiting or reviewed task, with an answer.
 func (b *Board) Resume(ctx context.Context, id string, answer json.RawMessage, w Worker) (Task, error) {
 	if !json.Valid(answer) {
-		return Task{}, fmt.Errorf("%w: %.200q: the answer is no JSON", ErrTask, id)
+		return Task{}, fmt.Errorf("%w: %.200q: the answer is not JSON", ErrTask, id)
 	}
 	return b.work(ctx, id, w, func(t *Task) error {
 		if t.Status != Waiting && t.Status != Review {
@@ -182,7 +182,7 @@ func (o Outcome) checked() Outcome {
 	}
 	for what, v := range map[string]json.RawMessage{"result": o.Result, "question": o.Question} {
 		if v != nil && (!json.Valid(v) || !utf8.Valid(v)) {
-			why = "the worker's " + what + " is no JSON in UTF-8"
+			why = "the worker's " + what + " is not JSON in UTF-8"
 		}
 	}
 	if why != "" {
