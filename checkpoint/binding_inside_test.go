@@ -76,12 +76,12 @@ func oldForm(t *testing.T, word string) Commit {
 	return raw
 }
 
-// TestSealed_OldFormOpensOnlyInCommitsFromBefore checks that a commit in the old form, without
-// bound values, can be opened and continued. The next commit accepts old values only if it carried
-// them over.
+// TestSealed_OldFormOpensOnlyInOldCommits checks that a commit in the old form, without bound
+// values, opens and continues. The next commit binds the values that it carries over. Open rejects
+// any other value or entry of the old form in it.
 //
-// Requirement: a value in the old sealed form opens only in an old commit
-func TestSealed_OldFormOpensOnlyInCommitsFromBefore(t *testing.T) {
+// Requirement: a value in the old sealed form opens only in an old commit, or if carried over
+func TestSealed_OldFormOpensOnlyInOldCommits(t *testing.T) {
 	ctx := context.Background()
 	schema, err := state.SchemaOf[bound]()
 	if err != nil {
@@ -101,7 +101,7 @@ func TestSealed_OldFormOpensOnlyInCommitsFromBefore(t *testing.T) {
 	if err != nil || len(c.Pending) != 1 || string(c.Pending[0].Data) != `"ten"` || c.State.State.(*bound).Title.Get() != "ten" {
 		t.Fatalf("the old form opens as %+v, %v", c, err)
 	}
-	// An entry that is put beside the old commit now is bound to it, and read with the old one.
+	// A new entry is bound to the old commit, and is read together with the unbound entry.
 	if err := c.Put(ctx, []Entry{{Task: "task", Slot: "result", Data: []byte(`1`)}}); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestSealed_OldFormOpensOnlyInCommitsFromBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := reopen(); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), b.Field) {
-			t.Errorf("with field %s of the old form from another thread, Open returned %v, want %v", b.Field, err, ErrCorrupt)
+			t.Errorf("with field %s of another commit in the old form, Open returned %v, want %v", b.Field, err, ErrCorrupt)
 		}
 	}
 	// The copy was written now, so it binds what it has.

@@ -194,7 +194,7 @@ func findJSON(text string) (json.RawMessage, error) {
 	}
 	var v json.RawMessage
 	if err := json.NewDecoder(strings.NewReader(text[begin:])).Decode(&v); err != nil {
-		return nil, fmt.Errorf("it is no JSON: %w", err)
+		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
 	return v, nil
 }

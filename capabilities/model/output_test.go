@@ -56,8 +56,8 @@ func TestDecode_SendsTheSchema(t *testing.T) {
 func TestDecode_RepairsOnce(t *testing.T) {
 	wrong := map[string]struct{ text, problem string }{
 		"no JSON":        {"I think it fits.", "no JSON object"},
-		"half JSON":      {`{"fits":true,"rea`, "no JSON"},
-		"a part of it":   {`{"x":{"fits":true,"reason":"so"}`, "no JSON"},
+		"half JSON":      {`{"fits":true,"rea`, "not JSON"},
+		"a part of it":   {`{"x":{"fits":true,"reason":"so"}`, "not JSON"},
 		"a field less":   {`{"fits":true}`, "reason"},
 		"a field more":   {`{"fits":true,"reason":"so","why":1}`, "why"},
 		"another type":   {`{"fits":"yes","reason":"so"}`, "boolean"},

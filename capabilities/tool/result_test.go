@@ -15,7 +15,7 @@ func TestTool_InvalidPartIsLeftOut(t *testing.T) {
 		"an image without a type": message.ImageBytes("", []byte("PNG")),
 		"an image without bytes":  message.ImageBytes("image/png", nil),
 		"no type":                 {Text: "x"},
-		"data that is no JSON":    {Type: message.TypeData, Data: []byte("{")},
+		"data that is not JSON":   {Type: message.TypeData, Data: []byte("{")},
 		"text with data":          {Type: message.TypeText, Text: "x", Data: []byte("1")},
 	} {
 		t.Run(name, func(t *testing.T) {

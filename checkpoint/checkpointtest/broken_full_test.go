@@ -187,7 +187,7 @@ func fencing(make func(f *fences) faulty) func(checkpoint.Store) checkpoint.Stor
 }
 
 var brokenFull = []broken{
-	{"ignores fences in Commit", []string{"Lease", "LeaseForce", "LateWriter", "FencedWritesNothing", "FencesStaySpent", "Linearizable"}, fencing(func(f *fences) faulty {
+	{"ignores fences in Commit", []string{"Lease", "LeaseForce", "LateWriter", "FencedWritesNothing", "FencesStayInvalid", "Linearizable"}, fencing(func(f *fences) faulty {
 		return faulty{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 			c.Fence = f.get(c.Thread)
 			return s.Commit(ctx, c)
@@ -253,7 +253,7 @@ var brokenFull = []broken{
 		}}
 	})},
 	{"never releases", []string{"LeaseRelease", "FencesAreNew"}, withFaults(faulty{release: func(_ full, ctx context.Context, _, _ string) error { return ctx.Err() }})},
-	{"keeps the lease of a thread that was deleted", []string{"FencesStaySpent", "LeaseIsNoThread"}, keepsLeases},
+	{"keeps the lease of a thread that was deleted", []string{"FencesStayInvalid", "LeaseIsNoThread"}, keepsLeases},
 	{"counts its fences", []string{"FencesAreNew"}, countsFences},
 	{"reports conflicts before fences", []string{"FencedBeforeAll"}, withFaults(faulty{commit: func(s full, ctx context.Context, c checkpoint.Commit) error {
 		if snap, err := s.Load(ctx, c.Key, 0); err == nil && snap.Head != c.Head && snap.ID != c.ID {

@@ -22,13 +22,13 @@ func (p *probe) gone(rule string, keys ...checkpoint.Key) {
 	for _, k := range keys {
 		for _, seq := range []uint64{0, 1} {
 			_, err := p.store.Load(p.Context(), k, seq)
-			p.fails(rule+": it is not found", err, checkpoint.ErrNotFound)
+			p.fails(rule+": the thread is not found", err, checkpoint.ErrNotFound)
 		}
-		p.same(rule+": it has no history", len(p.history(k, checkpoint.Query{})), 0)
-		p.same(rule+": it has no namespaces", len(p.namespaces(k.Thread)), 0)
+		p.same(rule+": the thread has no history", len(p.history(k, checkpoint.Query{})), 0)
+		p.same(rule+": the thread has no namespaces", len(p.namespaces(k.Thread)), 0)
 		listed := slices.ContainsFunc(p.threads(checkpoint.ThreadQuery{After: k.Thread[:len(k.Thread)-1]}),
 			func(s checkpoint.Snapshot) bool { return s.Thread == k.Thread })
-		p.same(rule+": it is not listed", !listed, true)
+		p.same(rule+": the thread is not listed", !listed, true)
 	}
 }
 
@@ -94,9 +94,9 @@ func expireNever(p *probe) {
 	p.done("Expire with 0 may be repeated", p.expirer().Expire(p.Context(), "thread", 0))
 	p.advance(1000 * time.Hour)
 	p.headIs("a permanent thread stays", step(k, 1))
-	p.done("a permanent thread can expire again", p.expirer().Expire(p.Context(), "thread", time.Minute))
+	p.done("Expire can give a permanent thread an expiry", p.expirer().Expire(p.Context(), "thread", time.Minute))
 	p.advance(2 * time.Minute)
-	p.gone("a permanent thread can expire again", k)
+	p.gone("Expire can give a permanent thread an expiry", k)
 }
 
 // expireInCenturies uses the longest time to live, which a caller may use to mean never.
@@ -135,7 +135,7 @@ func leaseForCenturies(p *probe) {
 
 func expireUnknown(p *probe) {
 	for _, ttl := range []time.Duration{0, time.Minute} {
-		p.fails("an unknown thread cannot expire", p.expirer().Expire(p.Context(), "unknown", ttl), checkpoint.ErrNotFound)
+		p.fails("Expire of an unknown thread returns ErrNotFound", p.expirer().Expire(p.Context(), "unknown", ttl), checkpoint.ErrNotFound)
 	}
 	p.commit(step(key("thread"), 1))
 	p.fails("a negative time to live is refused", p.expirer().Expire(p.Context(), "thread", -1), checkpoint.ErrRequest)
@@ -156,7 +156,7 @@ func expiredIsGone(p *probe) {
 	p.conflicts("a writer of an expired thread is refused", p.store.Commit(p.Context(), step(k, 21)), k, 20, 0)
 	err := p.store.Put(p.Context(), beside(sub, 20, entry("t", "s", "late")))
 	p.conflicts("entries for an expired thread are refused", err, sub, 20, 0)
-	p.fails("an expired thread cannot expire", p.expirer().Expire(p.Context(), "thread", time.Minute), checkpoint.ErrNotFound)
+	p.fails("Expire of an expired thread returns ErrNotFound", p.expirer().Expire(p.Context(), "thread", time.Minute), checkpoint.ErrNotFound)
 	p.gone("an expired thread, after writes", k, sub)
 	p.same("other threads stay as they are", p.dump(other), before)
 	p.done("an expired thread can be deleted", p.store.Delete(p.Context(), "thread"))
@@ -211,13 +211,14 @@ func expiredLease(p *probe) {
 	p.fenced("the lease ends with the thread", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "")
 	p.commit(step(k, 1))
 	bob := p.acquire(ask("thread", "bob"))
-	p.fenced("the fence of an expired thread stays spent", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "bob")
+	p.fenced("the fence of an expired thread stays invalid", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "bob")
 	p.commit(with(bob.Fence, step(k, 2)))
 	p.done("a thread is released", p.leaser().Release(p.Context(), "thread", bob.Fence))
 	p.headIs("Release keeps the commits of the thread", step(k, 2))
 }
 
-// expireMany lets 100 threads expire at once. A store may clean up only a few with each write.
+// expireMany lets 100 threads expire at the same time. A store may clean up only a few with each
+// write.
 func expireMany(p *probe) {
 	const n = 100
 	for i := range n {
@@ -230,7 +231,7 @@ func expireMany(p *probe) {
 		k := key(fmt.Sprint("thread ", i))
 		if i%2 == 0 {
 			p.commit(step(k, 1))
-			p.headIs("a thread starts again before or after it was cleaned up", step(k, 1))
+			p.headIs("an expired thread starts again, whether or not the store has cleaned it up", step(k, 1))
 			continue
 		}
 		p.gone("an expired thread, cleaned up or not", k, key(k.Thread, "sub"))

@@ -226,7 +226,7 @@ func leaseRelease(p *probe) {
 	p.busy("and that does nothing", ask("thread", "bob"), "ann")
 	p.done("the owner releases", p.leaser().Release(p.Context(), "thread", ann.Fence))
 	p.done("the owner releases twice", p.leaser().Release(p.Context(), "thread", ann.Fence))
-	p.fenced("a fence that was released is spent", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "")
+	p.fenced("a fence that was released is invalid", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "")
 	r := ask("thread", "ann")
 	r.Fence = ann.Fence
 	_, err := p.leaser().Acquire(p.Context(), r)
@@ -308,20 +308,20 @@ func fencedDrop(p *probe) {
 	p.same("the owner has dropped", seqs(p.history(k, checkpoint.Query{})), down(3, 2))
 }
 
-func fencesStaySpent(p *probe) {
+func fencesStayInvalid(p *probe) {
 	k := key("thread")
 	ann := p.acquire(ask("thread", "ann"))
 	p.commit(with(ann.Fence, step(k, 1)))
 	p.done("a thread that is leased can be deleted", p.store.Delete(p.Context(), "thread"))
-	p.fenced("a fence is spent when the thread is deleted", p.store.Commit(p.Context(), with(ann.Fence, step(k, 1))), "thread", "")
+	p.fenced("a fence is invalid after its thread was deleted", p.store.Commit(p.Context(), with(ann.Fence, step(k, 1))), "thread", "")
 	r := ask("thread", "ann")
 	r.Fence = ann.Fence
 	_, err := p.leaser().Acquire(p.Context(), r)
 	p.fenced("a lease that was deleted cannot be renewed", err, "thread", "")
 	p.commit(step(k, 1))
 	bob := p.acquire(ask("thread", "bob"))
-	p.fenced("a fence stays spent when the thread is leased again", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "bob")
-	p.done("a spent fence releases nothing", p.leaser().Release(p.Context(), "thread", ann.Fence))
+	p.fenced("a fence stays invalid when the thread is leased again", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "bob")
+	p.done("an invalid fence releases nothing", p.leaser().Release(p.Context(), "thread", ann.Fence))
 	p.commit(with(bob.Fence, step(k, 2)))
 }
 

@@ -43,15 +43,15 @@ type machine struct {
 	prefix string
 	ids    int
 	last   *checkpoint.Commit // the last that was stored
-	spent  []string           // fences that were once given
+	fences []string           // fences that were once given
 }
 
 // fence draws the fence of a thread, mostly, or another one.
 func (m *machine) fence(t *rapid.T, thread string) string {
-	if len(m.spent) == 0 || rapid.IntRange(0, 5).Draw(t, "right fence") > 0 {
+	if len(m.fences) == 0 || rapid.IntRange(0, 5).Draw(t, "right fence") > 0 {
 		return m.model.fences[thread]
 	}
-	return rapid.SampledFrom(append(m.spent, "")).Draw(t, "fence")
+	return rapid.SampledFrom(append(m.fences, "")).Draw(t, "fence")
 }
 
 func (m *machine) take(t *rapid.T) {
@@ -60,7 +60,7 @@ func (m *machine) take(t *rapid.T) {
 	l, err := m.leaser().Acquire(m.Context(), r)
 	m.done("a thread can be taken", err)
 	m.model.fences[r.Thread] = l.Fence
-	m.spent = append(m.spent, l.Fence)
+	m.fences = append(m.fences, l.Fence)
 }
 
 func (m *machine) release(t *rapid.T) {

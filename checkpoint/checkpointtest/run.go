@@ -154,7 +154,7 @@ var leaseRules = []rule{
 	{"FencedBeforeAll", fencedBeforeAll, []offer{leases}},
 	// Requirement: ErrFenced: nothing was written
 	{"FencedDrop", fencedDrop, []offer{leases, drops}},
-	{"FencesStaySpent", fencesStaySpent, []offer{leases}},
+	{"FencesStayInvalid", fencesStayInvalid, []offer{leases}},
 	{"FencesAreNew", fencesAreNew, []offer{leases}},
 	// Requirement: a lease is renewed by the store's clock and fences late writers
 	// Requirement: two processes want one thread

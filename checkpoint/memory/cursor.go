@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// mark is the sort key of an item in a search. A cursor holds that of the last item.
-type mark struct {
+// sortKey is the sort key of a row in a search. A cursor holds that of the last item of its page,
+// or of the last row read.
+type sortKey struct {
 	Score     float64 `json:"s,omitempty"`
 	Time      int64   `json:"t,omitempty"` // microseconds
 	Namespace string  `json:"n"`           // encoded
@@ -18,11 +19,11 @@ type mark struct {
 	Query     string  `json:"q"` // the digest of the query; set only in a cursor
 }
 
-func (m mark) position() Position { return Position{m.Namespace, m.Key} }
+func (m sortKey) position() Position { return Position{m.Namespace, m.Key} }
 
-// markOf returns the mark of an item in the order of s.
-func (s *search) markOf(f Found) mark {
-	m := mark{Namespace: Encode(f.Namespace), Key: f.Key}
+// sortKeyOf returns the sort key of an item in the order of s.
+func (s *search) sortKeyOf(f Found) sortKey {
+	m := sortKey{Namespace: Encode(f.Namespace), Key: f.Key}
 	switch s.order {
 	case ByUpdated:
 		m.Time = f.Updated.UnixMicro()
@@ -34,19 +35,20 @@ func (s *search) markOf(f Found) mark {
 	return m
 }
 
-func compareMarks(a, b mark) int {
+func compareSortKeys(a, b sortKey) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.Time, a.Time),
 		strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Key, b.Key))
 }
 
-func (s *search) cursor(m mark) string {
+func (s *search) cursor(m sortKey) string {
 	m.Query = s.digest
 	data, _ := json.Marshal(m) // cannot fail: it has only text and finite numbers
 	return base64.RawURLEncoding.EncodeToString(data)
 }
 
-// readCursor returns the mark in a cursor of the query with this digest, or nil for the cursor "".
-func readCursor(cursor, digest string) (*mark, error) {
+// readCursor returns the sort key in a cursor of the query with this digest, or nil for the
+// cursor "".
+func readCursor(cursor, digest string) (*sortKey, error) {
 	if cursor == "" {
 		return nil, nil
 	}
@@ -54,7 +56,7 @@ func readCursor(cursor, digest string) (*mark, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: the cursor must be the Next of a page (got %.32q)", ErrCursor, cursor)
 	}
-	var m mark
+	var m sortKey
 	if err := json.Unmarshal(data, &m); err != nil || m.Key == "" || m.Namespace == "" {
 		return nil, fmt.Errorf("%w: the cursor must be the Next of a page (got %.32q)", ErrCursor, cursor)
 	}

@@ -14,8 +14,8 @@ type search struct {
 	order  Order
 	limit  int
 	scan   Scan
-	after  *mark  // of the cursor
-	digest string // of the query
+	after  *sortKey // of the cursor
+	digest string   // of the query
 }
 
 // compile checks a query.
@@ -108,7 +108,7 @@ func (o over) inOrder(ctx context.Context, s *search) (Page, error) {
 		return len(list) <= s.limit
 	})
 	if full, ok := err.(*scanned); ok {
-		return Page{Items: list, Next: s.cursor(mark{Namespace: full.last.Namespace, Key: full.last.Key})}, nil
+		return Page{Items: list, Next: s.cursor(sortKey{Namespace: full.last.Namespace, Key: full.last.Key})}, nil
 	}
 	if err != nil {
 		return Page{}, err
@@ -180,7 +180,7 @@ type ranking struct {
 }
 
 func (r *ranking) add(f Found) {
-	if r.after != nil && compareMarks(r.markOf(f), *r.after) <= 0 {
+	if r.after != nil && compareSortKeys(r.sortKeyOf(f), *r.after) <= 0 {
 		return
 	}
 	if r.list = append(r.list, f); len(r.list) >= 2*(r.limit+1) {
@@ -189,7 +189,7 @@ func (r *ranking) add(f Found) {
 }
 
 func (r *ranking) sort() {
-	slices.SortFunc(r.list, func(a, b Found) int { return compareMarks(r.markOf(a), r.markOf(b)) })
+	slices.SortFunc(r.list, func(a, b Found) int { return compareSortKeys(r.sortKeyOf(a), r.sortKeyOf(b)) })
 	r.list = r.list[:min(len(r.list), r.limit+1)]
 }
 
@@ -208,7 +208,7 @@ func (s *search) cut(list []Found) Page {
 	}
 	p := Page{Items: list[:n:n]}
 	if n < len(list) {
-		p.Next = s.cursor(s.markOf(list[n-1]))
+		p.Next = s.cursor(s.sortKeyOf(list[n-1]))
 	}
 	return p
 }

@@ -27,7 +27,8 @@ func (s *Store) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return toAnswer(reply).refusal(c.Key, c.Head)
 }
 
-// check returns an error if a commit is invalid whatever the server has stored.
+// check returns an error if every server would refuse a commit, whatever it has stored. The script
+// finds the conflicts.
 func check(c *checkpoint.Commit) error {
 	if err := c.Check(); err != nil {
 		return err
@@ -74,14 +75,14 @@ func commitArgs(c *checkpoint.Commit, nonce []byte) []any {
 	args := make([]any, 0, 16+3*len(c.Blobs)+2*len(pending))
 	args = append(args, origin(c.Thread), ns, decimal(c.Head)+" ", c.Fence, milliseconds(c.TTL), nonce, slow,
 		4+len(c.Blobs), "@", head, "f", entries)
-	names := len(args)
+	firstBlob := len(args)
 	for _, b := range c.Blobs {
 		args = append(args, blobField(ns, b.Field, b.Base, b.Chunk))
 	}
 	args = append(args, head, decimal(c.Seq())+" "+c.ID, commitField(ns, c.Seq()), encodeRecord(nonce, c))
 	own := copier(c.Blobs)
 	for i, b := range c.Blobs {
-		args = append(args, args[names+i], own(b.Data))
+		args = append(args, args[firstBlob+i], own(b.Data))
 	}
 	for _, e := range pending {
 		args = append(args, entryName(e.Task, e.Slot), string(e.Data))
@@ -109,8 +110,8 @@ func copier(blobs []checkpoint.Blob) func([]byte) []byte {
 	}
 }
 
-// milliseconds returns d in milliseconds. It rounds up, so that a positive d is never 0, which
-// means never. A d within a millisecond of the longest may be rounded down: its sum would overflow.
+// milliseconds returns d in milliseconds, rounded up. So a positive d is not 0, which means no time
+// to live. Within a millisecond of the longest Duration it may round down, to avoid overflow.
 func milliseconds(d time.Duration) string {
 	return decimal(uint64((min(max(d, 0), math.MaxInt64-time.Millisecond) + time.Millisecond - 1) / time.Millisecond))
 }

@@ -30,7 +30,7 @@ func (s *Store) Namespaces(ctx context.Context, thread string) ([]string, error)
 }
 
 // Delete implements checkpoint.Store. A lease ends with its thread, and its fence stays
-// spent, since fences are never made twice.
+// invalid, since fences are never made twice.
 func (s *Store) Delete(ctx context.Context, thread string) error {
 	ctx = brief.OneCall(ctx)
 	if _, err := s.notify(ctx, s.key(thread), "unlink", s.key(thread)); err != nil {

@@ -92,7 +92,7 @@ func TestSetConfig_RejectsInvalidValues(t *testing.T) {
 	p.quiet("an invalid configuration is rejected without a call", func() {
 		p.Fails("an empty thread id is rejected", s.SetConfig(p.Context(), "", thread.Config{}), thread.ErrThreadID)
 		p.Fails("a nil configuration is rejected", s.SetConfig(p.Context(), "t1", nil), thread.ErrConfig)
-		p.Fails("a value that is no JSON is rejected", s.SetConfig(p.Context(), "t1", thread.Config{"f": func() {}}), thread.ErrConfig)
+		p.Fails("a value that is not JSON is rejected", s.SetConfig(p.Context(), "t1", thread.Config{"f": func() {}}), thread.ErrConfig)
 	})
 }
 

@@ -102,7 +102,7 @@ func TestSaveIfModified_ComparesValues(t *testing.T) {
 	p.Done("save", s.SaveIfModified(p.Context(), "t1"))
 	p.Same("other fields count", p.docs.writes.Load()-before, 1)
 	th.State.Data.Bag["broken"] = func() {}
-	p.Fails("a value that is no JSON is an error", s.SaveIfModified(p.Context(), "t1"), thread.ErrState)
+	p.Fails("a value that is not JSON is an error", s.SaveIfModified(p.Context(), "t1"), thread.ErrState)
 }
 
 func TestExplicit_EditsNeedSetState(t *testing.T) {

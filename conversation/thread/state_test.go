@@ -72,7 +72,7 @@ func TestSetState_RejectsInvalidValues(t *testing.T) {
 	})
 	numbers := thread.NewRepository[float64](p.docs)
 	_, err := numbers.SetState(p.Context(), "t1", &thread.State[float64]{Data: new(math.NaN())})
-	p.Fails("a value that is no JSON is rejected", err, thread.ErrState)
+	p.Fails("a value that is not JSON is rejected", err, thread.ErrState)
 }
 
 // Requirement: a missing state is saved as undefined

@@ -70,7 +70,7 @@ main.yaml:7:9: error[WF801]: there is no input "topik"; did you mean "topic"? (i
 	}
 	values = map[string]json.RawMessage{"topic": []byte(`"x"`), "n": []byte(`{`)}
 	if _, err = f.Input(values); err == nil {
-		t.Error("a value that is no JSON was taken")
+		t.Error("a value that is not JSON was taken")
 	}
 }
 

@@ -56,8 +56,8 @@ func (p *Pool) New(ctx context.Context, d time.Duration) *Context {
 	return c
 }
 
-// End releases the context for reuse. A context whose timeout has passed is not reused, because
-// other goroutines may still hold it.
+// End releases the context for reuse. A context whose timeout has passed is not reused, because its
+// Done channel is closed.
 func (c *Context) End() {
 	if c.timer.Stop() {
 		c.Context = context.Background() // release the parent

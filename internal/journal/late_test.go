@@ -47,7 +47,7 @@ func TestLate_EndsAfterItsTime(t *testing.T) {
 		l.Open(run, time.Minute)
 		defer l.Close()
 		if at, ok := l.Deadline(); !ok || time.Until(at) != time.Minute {
-			t.Errorf("got the deadline %v, %v; want it after a minute", at, ok)
+			t.Errorf("got the deadline %v, %v; want one minute from now", at, ok)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -59,11 +59,11 @@ func TestLate_EndsAfterItsTime(t *testing.T) {
 
 func TestLate_EndsWithClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // fails if a goroutine is left
-		for _, waits := range []bool{false, true} {
+		for _, early := range []bool{false, true} { // whether Done is called before the run ends
 			var l Late
 			run, cancel := context.WithCancel(t.Context())
 			l.Open(run, 0)
-			if waits {
+			if early {
 				l.Done()
 			}
 			cancel()
@@ -90,7 +90,7 @@ func TestLate_EndsItsChildren(t *testing.T) {
 	}
 }
 
-func TestLate_CauseIsItsOwn(t *testing.T) {
+func TestLate_IgnoresTheCauseOfTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		run, cancel := context.WithCancelCause(t.Context())
 		var l Late
@@ -101,8 +101,8 @@ func TestLate_CauseIsItsOwn(t *testing.T) {
 		cancel(errors.New("the run is over"))
 		time.Sleep(time.Minute)
 		<-child.Done()
-		if own, of := context.Cause(&l), context.Cause(child); own != context.DeadlineExceeded || of != context.DeadlineExceeded {
-			t.Errorf("the causes are %v and, of a child, %v; want %v", own, of, context.DeadlineExceeded)
+		if own, ofChild := context.Cause(&l), context.Cause(child); own != context.DeadlineExceeded || ofChild != context.DeadlineExceeded {
+			t.Errorf("got the cause %v, and %v for a child; want %v for both", own, ofChild, context.DeadlineExceeded)
 		}
 	})
 }

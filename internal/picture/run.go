@@ -47,7 +47,7 @@ type Mark struct {
 	// Tasks is how many tasks the node has in the step under way, and Finished how many of them
 	// have ended.
 	Tasks, Finished int
-	Attempt         int           // of the task that failed, runs or waits, from 1; 0 if none does
+	Attempt         int           // of the task that failed, runs or waits, from 1; 0 if there is none
 	Took            time.Duration // the sum of the durations of the steps in which it ran
 	Note            string        // a question, a failure, or what it waits for
 }
@@ -64,9 +64,9 @@ type Run struct {
 // Edge names an edge by the ids of its nodes and its kind, as a graph.DrawnEdge has them.
 type Edge struct{ From, To, Kind string }
 
-// NewRun returns what a thread has done in a turn. d is the drawing that graph.StoredThread.Draw
-// returns, and turn has the commits of the same turn, the newest first. Without commits the Run has
-// no questions, failures, durations and reasons, and Over is false.
+// NewRun returns what a thread has done in a turn. turn has commits of the turn, the newest first,
+// and d is the drawing that graph.StoredThread.DrawTurn returns for them. Without commits the Run
+// has no questions, failures, durations and reasons, and Over is false.
 func NewRun(d graph.Drawing, turn []graph.CommitInfo) *Run {
 	r := &Run{Marks: map[string]Mark{}, Whys: map[Edge]string{}, Taken: map[Edge]int{}, text: d.Text()}
 	r.Over = len(turn) > 0 && turn[0].Status == graph.Done
@@ -87,7 +87,8 @@ func NewRun(d graph.Drawing, turn []graph.CommitInfo) *Run {
 	return r
 }
 
-// count copies the counts of the drawing and sets the state of each node, also in subgraphs.
+// count copies the counts of the drawing and sets the state of each node, also in the subgraphs of
+// nodes that ran or are due.
 func (r *Run) count(d *graph.Drawing) {
 	for _, e := range d.Edges {
 		if e.Taken > 0 {
@@ -128,9 +129,9 @@ func (r *Run) addReasons(d *graph.Drawing, c graph.CommitInfo, ids map[string]st
 	}
 }
 
-// chosenEdge returns the edge by which an error handler, or else the node itself, chose a target.
-// If only the other edge exists, chosenEdge returns that one: records of earlier versions do not
-// have HandlerBranch. It returns the zero Edge if there is none.
+// chosenEdge returns the edge from a node to a target: that of its error handler if handled is
+// true, otherwise its own choice. If only the other edge exists, chosenEdge returns that one:
+// records of earlier versions do not have HandlerBranch. It returns the zero Edge if there is none.
 func chosenEdge(d *graph.Drawing, from, to string, handled bool) (chosen Edge) {
 	for _, e := range d.Edges {
 		isHandler := classOf(e.Kind) == handler
@@ -194,7 +195,7 @@ func (r *Run) head(d *graph.Drawing, c graph.CommitInfo, ids map[string]string) 
 	}
 }
 
-// within returns the ids of a node in a namespace and of the nodes around it.
+// within returns the ids that a node in a namespace, and the nodes around it, have in the drawing.
 func within(d *graph.Drawing, namespace, node string) (ids []string) {
 	for _, name := range append(pathOf(namespace), node) {
 		var inside *graph.Drawing
@@ -225,8 +226,8 @@ func pathOf(namespace string) (names []string) {
 	return names
 }
 
-// NodeIDs returns, for the picture, the ids of a node in a namespace and of the nodes around it,
-// the outermost first. [NodeID] returns each of them.
+// NodeIDs returns the NodeID of a node in a namespace and those of the nodes around it, the
+// outermost first. These are ids in the picture, not in the drawing.
 func NodeIDs(namespace, node string) (ids []string) {
 	path := append(pathOf(namespace), node)
 	for i := range path {
@@ -236,7 +237,8 @@ func NodeIDs(namespace, node string) (ids []string) {
 }
 
 // taken reports whether the run took an edge. For a choice or an error handler's edge it also
-// returns how often. Edges and joins are not counted: the states of their nodes decide.
+// returns how often. For an edge of the kind edge or join the count is 0, and the states of its
+// nodes decide.
 func (r *Run) taken(e *graph.DrawnEdge) (count int, taken bool) {
 	if r == nil {
 		return 0, false
@@ -290,7 +292,7 @@ func Duration(d time.Duration) string {
 		return "<1 ms"
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < time.Minute-50*time.Millisecond: // the next would be "60.0 s"
+	case d < time.Minute-50*time.Millisecond: // at this bound %.1f would give "60.0 s"
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	case d < time.Minute:
 		return "1 min 0 s"

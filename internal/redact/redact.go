@@ -21,16 +21,16 @@ type Redactor struct {
 // pattern is one encoding of a secret.
 type pattern struct {
 	text, shown string
-	// part is true for base64 digits inside a longer value. The digits next to them may also hold
-	// bits of the secret.
+	// part is true if text is the base64 of a secret inside a longer value. The digit before text
+	// and the digit after it may also hold bits of the secret.
 	part bool
 }
 
 // maxLayers is the greatest number of layers of escapes that are removed.
 const maxLayers = 6
 
-// minPart is the least number of base64 digits that count as a part of a secret. Fewer digits
-// would also match texts without the secret.
+// minPart is the least number of base64 digits of a pattern with part set. A shorter pattern would
+// also match texts without the secret.
 const minPart = 6
 
 // New returns a Redactor that replaces the secrets. It ignores those with an empty value.
@@ -48,7 +48,7 @@ func New(secrets ...Secret) *Redactor {
 	return r
 }
 
-// With returns a Redactor that also replaces more.
+// With returns a Redactor that replaces the secrets of r and those in more.
 func (r *Redactor) With(more ...Secret) *Redactor {
 	if r == nil {
 		return New(more...)

@@ -177,7 +177,7 @@ var documentRules = []rule{
 		deep := strings.Repeat("[", document.MaxDepth+1) + strings.Repeat("]", document.MaxDepth+1)
 		for _, value := range []string{``, `{`, `{"a":1}x`, "\"\xff\"", `nul`, deep, `1e99999999999`, strings.Repeat("9", document.MaxNumber+1)} {
 			_, err := p.store.Set(p.Context(), home, document.Change{ID: "id", Value: json.RawMessage(value)})
-			p.Fails("what is no JSON is refused", err, document.ErrValue)
+			p.Fails("a value that is not JSON, or exceeds a limit, is refused", err, document.ErrValue)
 		}
 		_, err := p.store.Set(p.Context(), home, document.Change{ID: "id"})
 		p.Fails("a set needs a value", err, document.ErrValue)

@@ -110,7 +110,7 @@ func (p play) mustBeJSON(t *testing.T) {
 	for dec.More() {
 		var v any
 		if err := dec.Decode(&v); err != nil {
-			t.Errorf("weft %s: stdout is no JSON: %v\n%s", strings.Join(p.words, " "), err, p.stdout)
+			t.Errorf("weft %s: stdout is not JSON: %v\n%s", strings.Join(p.words, " "), err, p.stdout)
 			return
 		}
 	}

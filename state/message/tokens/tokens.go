@@ -35,8 +35,8 @@ func counter(c tokenizer.Codec, err error, kind, name string) (message.Estimate,
 	return message.Estimate{Text: func(s string) (int, error) { return count(c, s) }}, nil
 }
 
-// longRun is the greatest number of white space characters that are counted in one piece. The time
-// that the tokenizer takes for a run grows with the square of its length.
+// longRun is the greatest number of consecutive white space characters in one piece. The time that
+// the tokenizer takes for a run grows with the square of its length.
 const longRun = 128
 
 // count counts s in pieces that end where a run of white space gets too long.
