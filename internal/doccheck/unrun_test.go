@@ -76,7 +76,7 @@ func TestCI_RunsEveryPackage(t *testing.T) {
 		".ci/run": {"\n\tplain='./internal/cli/verbs ./internal/doccheck ./internal/importpolicy ./internal/mutation ./internal/readorder'\n",
 			"\n\t.ci/race -p 4 $(comm -23 <(go list ./... | sort) <(go list $plain | sort))\n", "\n\t.ci/race -C otel ./...\n", "\n\t{ read -r whole; read -r some; read -r names; } < <(go run ./internal/scaled)\n",
 			"\n\t.ci/test -vet=off -p 4 $plain $whole\n", "\n\t.ci/test -vet=off -p 4 -run \"$names\" $some\n"},
-		".ci/test": {"\nexec go test -ldflags=-w -timeout 30m \"$@\"\n"},
+		".ci/test": {"\nexec go test -timeout 30m \"$@\"\n"},
 		".ci/race": {"\ngo test -C \"$folder\" \"${race[@]}\" -timeout 30m \"${@:-./...}\"\n"},
 	}
 	walk(t, func(name string, text []byte) {
