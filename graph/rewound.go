@@ -28,8 +28,8 @@ type rewound struct {
 // resumePoint is the commit at which a subgraph continues on this branch of the thread.
 type resumePoint struct {
 	namespace string
-	at        uint64             // 0: it has none
-	next      *checkpoint.Rewind // of its own tasks
+	at        uint64             // the number of the commit; 0 if the subgraph begins anew
+	next      *checkpoint.Rewind // for a task of the subgraph
 }
 
 // newRewound returns what t needs to go back. slots are the pending writes of t.
@@ -76,8 +76,8 @@ func (b *rewound) restart() {
 	}
 }
 
-// comesTo returns where the subgraph of a call goes on from. The call that goes back, and all calls
-// after it, use nothing of what the task did before.
+// comesTo returns where the subgraph of a call goes on from. The call that goes back continues at
+// the commit that b names, and all calls after it begin anew.
 func (b *rewound) comesTo(v *childCall) (resumePoint, error) {
 	if b == nil {
 		return resumePoint{}, nil

@@ -50,8 +50,8 @@ func Subgraph[S, C any](child *Graph[C], in func(s *S) (C, error), out func(s *S
 // SubgraphWorker makes a [Worker] of a whole graph: each [Send] to it runs the child once, in a
 // namespace of its own unless the child is [PerThread]. in makes the child's input from the
 // parent's state and the payload; out writes the child's final state into the parent's state.
-// Everything else is as with [Subgraph].
-// A child that lives as long as the thread ([PerThread]) can serve one task of a step only.
+// Everything else is as with [Subgraph]. A child that lives as long as the thread ([PerThread]) can
+// serve one task of a step only.
 func SubgraphWorker[S, P, C any](child *Graph[C], in func(s *S, payload P) (C, error), out func(s *S, payload P, end *C) error, targets ...string) Node[S] {
 	n := Node[S]{targets: targets, payload: payloadOf[P]()}
 	if child == nil || child.p == nil || in == nil || out == nil {
@@ -91,8 +91,8 @@ func Calls[S, C any](n Node[S], child *Graph[C]) Node[S] {
 // call any graphs, any number of times, but in the same order each time it runs, as with the
 // function [Call]. Then a finished call returns the same state again, and an interrupted one goes
 // on. A call of a [Stateless] graph, or in a run without a store, begins anew. An error comes with
-// the state so far. It comes with the zero state if the child did not begin, was given up, or was
-// ended by runtime.Goexit.
+// the state so far, or with the zero state if the child did not begin, was given up, or was ended
+// by runtime.Goexit.
 //
 // If the child asks, Call returns [ErrInterrupted]. If it ends with a Command for its parent, Call
 // returns [ErrToParent]. The node returns either error unchanged. See [Subgraph] for what holds of
@@ -361,7 +361,7 @@ func runChild(r *run) (outcome, error) {
 	var err error
 	bound := schedule.Bound{Grace: r.lateGrace(), Extend: r.extension}
 	res := bound.Run(r.ctx, func(context.Context) { out, err = r.runToEnd() })
-	// An abandoned goroutine may still assign to the variable out.
+	// Not out: an abandoned goroutine may still assign to it.
 	failed := outcome{status: Failed, id: r.session.id}
 	if res.Ending == schedule.GivenUp {
 		given := r.running.abandoned(r)

@@ -226,7 +226,7 @@ func leaseRelease(p *probe) {
 	p.busy("and that does nothing", ask("thread", "bob"), "ann")
 	p.done("the owner releases", p.leaser().Release(p.Context(), "thread", ann.Fence))
 	p.done("the owner releases twice", p.leaser().Release(p.Context(), "thread", ann.Fence))
-	p.fenced("a fence that was released is invalid", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "")
+	p.fenced("the fence of a released lease is invalid", p.store.Commit(p.Context(), with(ann.Fence, step(k, 2))), "thread", "")
 	r := ask("thread", "ann")
 	r.Fence = ann.Fence
 	_, err := p.leaser().Acquire(p.Context(), r)

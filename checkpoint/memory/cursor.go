@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// sortKey is the sort key of a row in a search. A cursor holds that of the last item of its page,
-// or of the last row read.
+// sortKey is the position of a row in the order of a search. A cursor holds the sortKey of the last
+// item of its page, or of the last row read.
 type sortKey struct {
 	Score     float64 `json:"s,omitempty"`
 	Time      int64   `json:"t,omitempty"` // microseconds
@@ -19,20 +19,20 @@ type sortKey struct {
 	Query     string  `json:"q"` // the digest of the query; set only in a cursor
 }
 
-func (m sortKey) position() Position { return Position{m.Namespace, m.Key} }
+func (k sortKey) position() Position { return Position{k.Namespace, k.Key} }
 
 // sortKeyOf returns the sort key of an item in the order of s.
 func (s *search) sortKeyOf(f Found) sortKey {
-	m := sortKey{Namespace: Encode(f.Namespace), Key: f.Key}
+	k := sortKey{Namespace: Encode(f.Namespace), Key: f.Key}
 	switch s.order {
 	case ByUpdated:
-		m.Time = f.Updated.UnixMicro()
+		k.Time = f.Updated.UnixMicro()
 	case ByCreated:
-		m.Time = f.Created.UnixMicro()
+		k.Time = f.Created.UnixMicro()
 	case ByRank:
-		m.Score, m.Time = f.Score, f.Updated.UnixMicro()
+		k.Score, k.Time = f.Score, f.Updated.UnixMicro()
 	}
-	return m
+	return k
 }
 
 func compareSortKeys(a, b sortKey) int {
@@ -40,9 +40,9 @@ func compareSortKeys(a, b sortKey) int {
 		strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Key, b.Key))
 }
 
-func (s *search) cursor(m sortKey) string {
-	m.Query = s.digest
-	data, _ := json.Marshal(m) // cannot fail: it has only text and finite numbers
+func (s *search) cursor(k sortKey) string {
+	k.Query = s.digest
+	data, _ := json.Marshal(k) // cannot fail: it has only text and finite numbers
 	return base64.RawURLEncoding.EncodeToString(data)
 }
 
@@ -56,14 +56,14 @@ func readCursor(cursor, digest string) (*sortKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: the cursor must be the Next of a page (got %.32q)", ErrCursor, cursor)
 	}
-	var m sortKey
-	if err := json.Unmarshal(data, &m); err != nil || m.Key == "" || m.Namespace == "" {
+	var k sortKey
+	if err := json.Unmarshal(data, &k); err != nil || k.Key == "" || k.Namespace == "" {
 		return nil, fmt.Errorf("%w: the cursor must be the Next of a page (got %.32q)", ErrCursor, cursor)
 	}
-	if m.Query != digest {
+	if k.Query != digest {
 		return nil, fmt.Errorf("%w: it belongs to another query", ErrCursor)
 	}
-	return &m, nil
+	return &k, nil
 }
 
 // digest returns a digest of a query without its limit and cursor.

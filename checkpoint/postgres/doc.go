@@ -34,12 +34,12 @@
 //
 // # What it does not do
 //
-// It does not work with a default_transaction_isolation other than "read committed": Open returns
-// an ErrUnsupported. It does not detect changed bytes inside a value; the layer above does. It does
-// not read from standbys, which may lag. It does not group the commits of several writers into one
-// transaction: the server already groups writes to its log, and measurements showed no further
-// gain. Tables are not partitioned, since no query scans a thread; use one schema for each tenant
-// instead.
+// It does not work with a default_transaction_isolation other than "read committed": Open and New
+// return an ErrUnsupported. It does not detect changed bytes inside a value; the layer above does.
+// It does not read from standbys, which may lag. It does not group the commits of several writers
+// into one transaction: the server already groups writes to its log, and measurements showed no
+// further gain. Tables are not partitioned, since no query scans a thread; use one schema for each
+// tenant instead.
 //
 // # Long-term memory
 //

@@ -23,7 +23,7 @@ func (s *Store) RetryFor() time.Duration { return s.retryFor }
 
 // ScanMemories returns the query of a scan of memories in a schema, and its parameters.
 func ScanMemories(s memory.Scan, schema string) (string, []any) {
-	text, args := scanQuery(s)
+	text, args := memoryScanQuery(s)
 	return strings.ReplaceAll(text, "{schema}", schema), args
 }
 

@@ -226,14 +226,14 @@ func (m memories) Read(ctx context.Context, namespace []string, key string) (ite
 	return item, found, err
 }
 
-// scanQueryText is the part of the query that all scans share.
-const scanQueryText = "SELECT " + memoryColumns + ` FROM {schema}.memories m
+// memoryScanText is the part of the query that all scans share.
+const memoryScanText = "SELECT " + memoryColumns + ` FROM {schema}.memories m
 	WHERE (m.ns, m.key) > ($1::bytea, $2::bytea) AND m.ns >= $3::bytea AND ($4::bytea IS NULL OR m.ns < $4::bytea)
 	AND ` + memoryAlive
 
 // Scan implements memory.Table.
 func (m memories) Scan(ctx context.Context, s memory.Scan) (list []memory.Item, more bool, err error) {
-	text, args := scanQuery(s)
+	text, args := memoryScanQuery(s)
 	err = m.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) error {
 		list, more = nil, false
 		size := 0
@@ -248,12 +248,12 @@ func (m memories) Scan(ctx context.Context, s memory.Scan) (list []memory.Item, 
 	return list, more, err
 }
 
-// scanQuery returns the query of a scan and its parameters.
-func scanQuery(s memory.Scan) (text string, args []any) {
+// memoryScanQuery returns the query of a scan and its parameters.
+func memoryScanQuery(s memory.Scan) (text string, args []any) {
 	args = append([]any{[]byte(s.After.Namespace), []byte(s.After.Key)}, bounds(s.Range)...)
 	narrow, args := narrowed(s.Words, s.Contains, args)
 	args = append(args, int64(s.Limit)+1)
-	return scanQueryText + narrow + fmt.Sprintf(" ORDER BY m.ns, m.key LIMIT $%d::bigint", len(args)), args
+	return memoryScanText + narrow + fmt.Sprintf(" ORDER BY m.ns, m.key LIMIT $%d::bigint", len(args)), args
 }
 
 // narrowed returns the SQL conditions for words and contains, and args with their values appended.

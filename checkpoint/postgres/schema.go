@@ -52,7 +52,7 @@ func (s *Store) prepareSchema(ctx context.Context, cfg Config) error {
 	case server < oldest:
 		return fmt.Errorf("%w: the server is PostgreSQL %d, this package needs 13 or newer", checkpoint.ErrUnsupported, server/10000)
 	case isolation != "read committed": // else a statement would not see what the writer it waited for has written
-		return fmt.Errorf("%w: default_transaction_isolation must be 'read committed' (got %q); set it for the role, by ALTER ROLE … SET default_transaction_isolation = 'read committed', or in the connection string",
+		return fmt.Errorf("%w: default_transaction_isolation must be 'read committed' (got %q); set it for the role, by ALTER ROLE … SET default_transaction_isolation = 'read committed', or, without PgBouncer, in the connection string",
 			checkpoint.ErrUnsupported, isolation)
 	case version == layout:
 		return nil

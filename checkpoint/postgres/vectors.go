@@ -128,7 +128,7 @@ func (v *vectors) prepare(ctx context.Context, tx pgx.Tx) error {
 	case text == "":
 		return nil
 	case v.migrate == MigrateNever:
-		return fmt.Errorf("%w: schema %q has no table %s with this index; make this call once on a Store with MigrateUp, as the role that owns the schema", checkpoint.ErrUnsupported, v.schema, v.cfg.Name)
+		return fmt.Errorf("%w: schema %q has no table %s with this index; repeat the same call once on a Store with MigrateUp, as the role that owns the schema", checkpoint.ErrUnsupported, v.schema, v.cfg.Name)
 	}
 	_, err = tx.Conn().PgConn().Exec(ctx, v.text(text)).ReadAll()
 	return err

@@ -27,8 +27,8 @@ func (s *Store) Commit(ctx context.Context, c checkpoint.Commit) error {
 	return toAnswer(reply).refusal(c.Key, c.Head)
 }
 
-// check returns an error if every server would refuse a commit, whatever it has stored. The script
-// finds the conflicts.
+// check returns an error if a commit is invalid, whatever the server has stored. The script finds
+// conflicts.
 func check(c *checkpoint.Commit) error {
 	if err := c.Check(); err != nil {
 		return err

@@ -31,7 +31,7 @@ func TestLate_EndsAfterTheRun(t *testing.T) {
 		select {
 		case <-done:
 		default:
-			t.Error("the context has not ended WriteTime after the run")
+			t.Error("the context has not ended, although WriteTime has passed since the run ended")
 		}
 		if l.Err() == nil {
 			t.Error("got no error after the end")

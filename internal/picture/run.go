@@ -129,9 +129,9 @@ func (r *Run) addReasons(d *graph.Drawing, c graph.CommitInfo, ids map[string]st
 	}
 }
 
-// chosenEdge returns the edge from a node to a target: that of its error handler if handled is
-// true, otherwise its own choice. If only the other edge exists, chosenEdge returns that one:
-// records of earlier versions do not have HandlerBranch. It returns the zero Edge if there is none.
+// chosenEdge returns the edge by which a node, or its error handler if handled is true, chose a
+// target. If only the other edge exists, chosenEdge returns that one: records of earlier versions
+// do not have HandlerBranch. It returns the zero Edge if there is none.
 func chosenEdge(d *graph.Drawing, from, to string, handled bool) (chosen Edge) {
 	for _, e := range d.Edges {
 		isHandler := classOf(e.Kind) == handler
@@ -237,8 +237,8 @@ func NodeIDs(namespace, node string) (ids []string) {
 }
 
 // taken reports whether the run took an edge. For a choice or an error handler's edge it also
-// returns how often. For an edge of the kind edge or join the count is 0, and the states of its
-// nodes decide.
+// returns how often. For an edge of the kind "edge" or "join" the count is 0, and the states of
+// its nodes decide whether it was taken.
 func (r *Run) taken(e *graph.DrawnEdge) (count int, taken bool) {
 	if r == nil {
 		return 0, false

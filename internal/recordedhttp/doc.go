@@ -4,7 +4,7 @@
 //
 //	A name: what is wrong with the answer.
 //	want: bad_answer
-//	text: no JSON
+//	text: must be a JSON object
 //	-- response --
 //	HTTP/1.1 200 OK
 //	Content-Type: text/event-stream
