@@ -133,7 +133,7 @@ type childCall struct {
 	up      *scope      // the scope that makes the call
 	n       int         // the number of the call in its scope, from 1
 	asksAt  int         // the index of its questions in up.places
-	from    resumePoint // where the run goes on from, if the thread went back within its task
+	from    resumePoint // where to continue, if its task resumes a subgraph at an older commit
 	request request
 	permit  schedule.Permit
 	run     run

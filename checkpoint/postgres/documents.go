@@ -26,7 +26,7 @@ var documentSchema2 string
 //
 // A write waits for others of the same documents, and if it sets one without an Order, or more than
 // eight, for all others of the partition. It is one round trip, or two if an If does not hold. A
-// read or a page of a query is one round trip.
+// read is one round trip. A query makes one for each 100 to 500 documents, or 8 MiB, that it reads.
 func (s *Store) Documents(ctx context.Context) (document.Store, error) {
 	if err := s.ensure(ctx, "documents", documentSchema); err != nil {
 		return nil, err

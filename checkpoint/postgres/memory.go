@@ -26,8 +26,9 @@ var memorySchema string
 // database.
 //
 // A search by words or by equality can use an index. A write is a transaction of about six round
-// trips, and one more for each change. It waits for other writes to the same namespace. A read or
-// a page of a search is one round trip. Get of an item with Refresh also makes a write.
+// trips, and one more for each change. It waits for other writes to the same namespace. A read is
+// one round trip. A search makes one for each 256 rows or 8 MiB that it reads. Get of an item with
+// Refresh also makes a write.
 func (s *Store) Memory(ctx context.Context) (memory.Store, error) {
 	if err := s.ensure(ctx, "memories", memorySchema); err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ var (
 	ErrThreadNotFound = errors.New("thread: not found; call SetConfig for the thread first")
 	// ErrThreadID is returned when a thread id is empty. The store was not called.
 	ErrThreadID = errors.New("thread: empty thread id")
-	// ErrConfig is returned when a configuration is nil or not JSON, or when its enabledTools is not
-	// a list of names.
+	// ErrConfig is returned when a configuration is nil or not JSON, or when its enabledTools is
+	// not a list of names.
 	ErrConfig = errors.New("thread: bad configuration")
 	// ErrState is returned when a state is nil or not JSON, or does not match its type.
 	ErrState = errors.New("thread: bad state")
