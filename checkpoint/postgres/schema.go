@@ -40,11 +40,12 @@ func (s *Store) prepareSchema(ctx context.Context, cfg Config) error {
 	var version, server int
 	var isolation string
 	err := s.call(ctx, false, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
-		version, server, err = versions(ctx, conn, cfg.Schema)
-		if err != nil {
+		const text = "SELECT current_setting('server_version_num')::int, current_setting('default_transaction_isolation')"
+		if err = conn.QueryRow(ctx, text, pgx.QueryExecModeExec).Scan(&server, &isolation); err != nil {
 			return err
 		}
-		return conn.QueryRow(ctx, "SELECT current_setting('default_transaction_isolation')", pgx.QueryExecModeExec).Scan(&isolation)
+		version, err = layoutOf(ctx, conn, cfg.Schema)
+		return err
 	})
 	switch {
 	case err != nil:
@@ -75,24 +76,20 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// versions returns the layout of a schema, 0 when it is not there, and the server's version.
-func versions(ctx context.Context, q querier, schema string) (version, server int, err error) {
-	err = q.QueryRow(ctx, "SELECT current_setting('server_version_num')::int", pgx.QueryExecModeExec).Scan(&server)
-	if err != nil {
-		return 0, 0, err
-	}
+// layoutOf returns the layout of a schema, or 0 if the schema has none.
+func layoutOf(ctx context.Context, q querier, schema string) (version int, err error) {
 	// The table is looked for first: a query on one that is missing is an error, which
 	// would end a transaction.
 	var found bool
 	err = q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'layout')", pgx.QueryExecModeExec, schema).Scan(&found)
 	if err != nil || !found {
-		return 0, server, err
+		return 0, err
 	}
 	err = q.QueryRow(ctx, "SELECT version FROM "+quote(schema)+".layout", pgx.QueryExecModeExec).Scan(&version)
 	if foreign(err) || errors.Is(err, pgx.ErrNoRows) {
-		return 0, server, fmt.Errorf("%w: schema %q belongs to another program; give Config.Schema another name (%w)", checkpoint.ErrUnsupported, schema, err)
+		return 0, fmt.Errorf("%w: schema %q belongs to another program; give Config.Schema another name (%w)", checkpoint.ErrUnsupported, schema, err)
 	}
-	return version, server, err
+	return version, err
 }
 
 // migrate brings a schema up to date, unless another process was faster. The lock ends
@@ -103,7 +100,7 @@ func migrate(ctx context.Context, tx pgx.Tx, schema string) error {
 	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", pgx.QueryExecModeExec, int64(h.Sum64())); err != nil {
 		return err
 	}
-	version, _, err := versions(ctx, tx, schema)
+	version, err := layoutOf(ctx, tx, schema)
 	if err != nil {
 		return err
 	}
