@@ -90,12 +90,21 @@ func TestTimes_AWaitForALimitHasItsName(t *testing.T) {
 }
 
 // A node that runs within one batch of events is seen running, too.
-func TestThread_EachNodeThatRunsIsLit(t *testing.T) {
+func TestThread_EachNodeThatRunsIsLit(t *testing.T) { eachNodeIsLit(t, "") }
+
+// A busy machine draws a frame when the node has run for long.
+func TestThread_EachNodeIsLitByLateFrames(t *testing.T) {
+	eachNodeIsLit(t, `window.requestAnimationFrame = (f) => setTimeout(f, 400)`)
+}
+
+// eachNodeIsLit runs a graph whose page has evaluated an expression first.
+func eachNodeIsLit(t *testing.T, expression string) {
 	t.Parallel()
 	s := served(t, map[string]string{"chained.yaml": chained("chained", 40, 0)})
 	thread := s.runs(t, "chained", map[string]any{})
 	b := s.open(t, "/studio/threads/"+thread)
 	b.until(`customElements.get('weft-run')`)
+	b.do(chromedp.Evaluate[chromedp.Void](expression))
 	eval[any](b, watchLit)
 	s.answered(t, thread, "chained")
 	b.until(`Object.keys(window.lit).filter((n) => n !== 'ask').length === 40`)

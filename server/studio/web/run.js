@@ -15,7 +15,7 @@ class Run extends HTMLElement {
     this.refresh = coalesced()
     /** @type {Map<string, Map<string, string>>} the states of the tasks of the step, by node */
     this.tasks = new Map()
-    /** @type {Map<string, number>} when a node began to run */
+    /** @type {Map<string, number | undefined>} since when a node is marked as running, if it is yet */
     this.began = new Map()
     /** @type {Set<string>} the nodes of steps that have ended, whose marks are not yet shown */
     this.ended = new Set()
@@ -62,7 +62,7 @@ class Run extends HTMLElement {
     for (const id of e.nodes) {
       if (this.ended.delete(id) || !this.tasks.has(id)) this.tasks.set(id, new Map())
       this.tasks.get(id).set(e.task, e.state)
-      if (e.state === 'running' && !this.began.has(id)) this.began.set(id, performance.now())
+      if (e.state === 'running' && !this.began.has(id)) this.began.set(id, undefined)
     }
     if (e.state === 'running' && e.attempt < 2) this.say(`${e.node} runs`)
     this.dispatchEvent(new CustomEvent('weft-task', { detail: e }))
@@ -75,12 +75,14 @@ class Run extends HTMLElement {
       this.frame = 0
       let next = Infinity
       let settled = false
+      const now = performance.now()
       for (const [id, tasks] of this.tasks) {
         const states = [...tasks.values()]
         const state = order.find((s) => states.includes(s)) ?? 'done'
-        const shown = performance.now() - (this.began.get(id) ?? 0)
+        if (this.began.has(id)) this.began.set(id, this.began.get(id) ?? now)
+        const shown = now - (this.began.get(id) ?? -Infinity)
         if (state !== 'running' && shown < flash) {
-          mark(document.getElementById(id), 'running') // also if it has run within one batch
+          mark(document.getElementById(id), 'running') // also if it has run before this frame
           next = Math.min(next, flash - shown)
           continue
         }
