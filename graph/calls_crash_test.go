@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/racescale"
 	"github.com/weftrun/weft/state"
 )
 
@@ -147,7 +148,7 @@ func TestOnce_HappensOnceAfterAnyCrash(t *testing.T) {
 			var calm counter
 			whole := &faultStore{Store: new(checkpoint.Memory)}
 			want := lives(t, whole, d, &calm)
-			for at := 1; at <= whole.writes; at += 1 + 2*min(int(d), 1) {
+			for at := 1; at <= whole.writes; at += racescale.Of(1, 2) + 2*min(int(d), 1) {
 				for _, applied := range []bool{false, true} {
 					var effects counter
 					got := lives(t, &faultStore{Store: new(checkpoint.Memory), at: at, applied: applied}, d, &effects)

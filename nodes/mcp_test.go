@@ -238,7 +238,7 @@ func TestMCP_AgentUsesTheExamplesOfTheLibrary(t *testing.T) {
 		{"everything", "shop_greet", `{"name":"Ada"}`, "Hi Ada"},
 	} {
 		binary := filepath.Join(t.TempDir(), tt.server)
-		build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/modelcontextprotocol/go-sdk/examples/server/"+tt.server)
+		build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", binary, "github.com/modelcontextprotocol/go-sdk/examples/server/"+tt.server)
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}

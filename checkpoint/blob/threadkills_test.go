@@ -75,8 +75,8 @@ func (t mortalTable) Release(ctx context.Context, owner string, hashes []string,
 }
 
 // TestThread_KilledAtEachWrite runs two turns and a pruning in a process that dies at each write to
-// the threads or the blobs, on each store. Each commit that is stored has its blobs, and the next
-// process ends the work.
+// the threads or the blobs, on each store; with -short at one of three, except in memory. Each
+// commit that is stored has its blobs, and the next process ends the work.
 //
 // Requirement: blobs survive a crash at any write
 func TestThread_KilledAtEachWrite(t *testing.T) {
@@ -111,8 +111,11 @@ func TestThread_KilledAtEachWrite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fresh := open(t)
-			for n := 1; ; n++ {
+			fresh, stride := open(t), 1
+			if testing.Short() && name != "memory" {
+				stride = 3
+			}
+			for n := 1; ; n += stride {
 				died := false
 				for _, after := range []bool{false, true} {
 					threads, blobs := fresh(t)

@@ -37,14 +37,23 @@ var processRules = []struct {
 	check func(p *probe, address string)
 }{
 	{"ProcessesRace", func(p *probe, address string) { newFleet(p, address).race(soak(3, 1000)) }},
-	{"KilledProcesses", func(p *probe, address string) { newFleet(p, address).storm(soak(24, 2200)) }},
+	{"KilledProcesses", func(p *probe, address string) { newFleet(p, address).storm(soak(unlessShort(24, 8), 2200)) }},
 }
 
+// soak returns short, or long if the environment has Soak.
 func soak(short, long int) int {
 	if os.Getenv(Soak) != "" {
 		return long
 	}
 	return short
+}
+
+// unlessShort returns n, or another number with -short.
+func unlessShort(n, short int) int {
+	if testing.Short() {
+		return short
+	}
+	return n
 }
 
 // fleet are the processes of a test, and what became of their calls.

@@ -18,7 +18,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/postgres"
 )
 
-// With -short, TestStore_OverConnectionsThatAreCut is behind PgBouncer instead.
+// With -short, only TestStore_OverConnectionsThatAreCut is behind PgBouncer.
 //
 // Requirement: many processes may use it at once
 func TestStore(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/checkpointtest"
 	"github.com/weftrun/weft/checkpoint/redis"
+	"github.com/weftrun/weft/internal/storetest"
 )
 
 // hole swallows what goes one way, or both, until it is closed: then the bytes arrive
@@ -182,7 +183,7 @@ func raceOn(t testing.TB, store checkpoint.Store, name string, stop chan struct{
 
 // TestStore_OverConnectionsThatAreCut is the whole suite over a proxy that cuts the connection at
 // three of a hundred pieces, before or after the server receives them. Of a long message only the
-// end is cut, since some have a thousand pieces.
+// end is cut, since some have a thousand pieces. With -short, it is a part of the suite.
 //
 // Requirement: the same request for a lease twice is one lease
 // Requirement: the same commit twice is one commit, so a lost reply is safe to retry
@@ -195,6 +196,7 @@ func TestStore_OverConnectionsThatAreCut(t *testing.T) {
 	client := connect(t, goredis.Options{Addr: p.addr, ContextTimeoutEnabled: true, MaxRetries: -1})
 	direct := s.client(t)
 	checkpointtest.RunFull(t, func(t testing.TB) checkpoint.Store {
+		storetest.SkipMostRules(t)
 		_, prefix := common(t)
 		return watched{storeOf(t, client, redis.Config{Prefix: prefix, RetryFor: time.Minute}), t, direct, prefix}
 	})

@@ -16,22 +16,20 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/weftrun/weft/internal/programtest"
 	"github.com/weftrun/weft/internal/servertest"
 )
 
 var update = flag.Bool("update", false, "rewrite the transcript")
 
-// build builds the program that the tests run, once.
+// build makes the program that the tests run, once.
 var build = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "weft-assistant")
 	if err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, "assistant")
-	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return path, nil
+	return path, programtest.Copy(path)
 })
 
 func built(t *testing.T) string {
@@ -45,6 +43,7 @@ func built(t *testing.T) string {
 
 // TestMain checks that no test leaves a goroutine.
 func TestMain(m *testing.M) {
+	programtest.Main(main)
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if path, err := build(); err == nil {
 			_ = os.RemoveAll(filepath.Dir(path)) // a leftover in the temporary folder is harmless
@@ -71,7 +70,7 @@ func (p place) chat(messages ...string) string {
 		line += fmt.Sprintf(" --say '%s'", s)
 	}
 	cmd := exec.Command(p.program, args...)
-	cmd.Dir, cmd.Env = p.dir, append([]string{"HOME=" + p.dir}, p.env...)
+	cmd.Dir, cmd.Env = p.dir, append([]string{programtest.Variable, "HOME=" + p.dir}, p.env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	var exit *exec.ExitError

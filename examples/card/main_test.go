@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weftrun/weft/internal/programtest"
 	"github.com/weftrun/weft/internal/servertest"
 )
 
@@ -20,8 +21,8 @@ func TestCard_OnEachStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := filepath.Join(t.TempDir(), "card")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := programtest.Copy(program); err != nil {
+		t.Fatal(err)
 	}
 	for name, address := range map[string]func(t *testing.T) string{
 		"sqlite": func(t *testing.T) string { return filepath.Join(t.TempDir(), "card.db") },
@@ -67,6 +68,7 @@ the thread
 					t.Errorf("README.md does not have the command: %s", line)
 				}
 				cmd := exec.Command(program, append([]string{"-store", where}, c.args...)...)
+				cmd.Env = append(os.Environ(), programtest.Variable)
 				out, err := cmd.CombinedOutput()
 				if (err == nil) != (c.want != "") || string(out) != c.want {
 					t.Fatalf("%q: %v\n%s\nwant\n%s", c.args, err, out, c.want)

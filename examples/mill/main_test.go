@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/weftrun/weft/internal/programtest"
 )
 
 // TestMain_HasFewerThan15Lines counts the lines that are neither empty nor comments.
@@ -39,8 +41,8 @@ var decided = regexp.MustCompile(`\(cli, [^)]*\)`)
 func TestMill_HasAllVerbs(t *testing.T) {
 	dir := t.TempDir()
 	mill := filepath.Join(dir, "mill")
-	if out, err := exec.Command("go", "build", "-o", mill, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := programtest.Copy(mill); err != nil {
+		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		args, want string
@@ -56,7 +58,7 @@ func TestMill_HasAllVerbs(t *testing.T) {
 		{"replay tuesday --yes", "1 step came out as recorded\n", 0},
 	} {
 		cmd := exec.Command(mill, strings.Fields(c.args)...)
-		cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+dir, "WEFT_STORE=")
+		cmd.Env = append(os.Environ(), programtest.Variable, "XDG_STATE_HOME="+dir, "WEFT_STORE=")
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()

@@ -4,7 +4,12 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/weftrun/weft/internal/programtest"
 )
 
 // TestMain checks that no test leaves a goroutine.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	programtest.Main(main)
+	goleak.VerifyTestMain(m)
+}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weftrun/weft/internal/programtest"
 	"github.com/weftrun/weft/internal/servertest"
 )
 
@@ -22,20 +23,10 @@ type place struct {
 	env     []string
 }
 
-// build builds a command of this repository.
-func build(t *testing.T, pkg string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "program")
-	if out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return path
-}
-
 func (p place) command(env []string, args ...string) *exec.Cmd {
 	cmd := exec.Command(p.program, args...)
 	cmd.Dir = p.dir
-	cmd.Env = append(append(os.Environ(), "OPENAI_API_KEY=", "OPENAI_BASE_URL="), append(p.env, env...)...)
+	cmd.Env = append(append(os.Environ(), programtest.Variable, "OPENAI_API_KEY=", "OPENAI_BASE_URL="), append(p.env, env...)...)
 	return cmd
 }
 
@@ -72,7 +63,10 @@ func (p place) expect(what, got, want string) {
 // TestTriage_OnEachStore takes a refund through an edit, a kill and a second turn.
 func TestTriage_OnEachStore(t *testing.T) {
 	t.Parallel()
-	program := build(t, ".")
+	program := filepath.Join(t.TempDir(), "triage")
+	if err := programtest.Copy(program); err != nil {
+		t.Fatal(err)
+	}
 	for name, address := range map[string]func(t *testing.T) string{
 		"sqlite": func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "triage.db") },
 		"redis":  func(t *testing.T) string { return servertest.Redis(t) },

@@ -28,10 +28,11 @@ type policy struct {
 var policies = []policy{
 	{name: "internal/importpolicy"},
 	{name: "internal/doccheck"},
-	{name: "internal/mutation"},  // for tests alone
-	{name: "internal/racescale"}, // for tests alone
-	{name: "internal/readorder"}, // for tests alone
-	{name: "internal/scaled"},    // for .ci/run alone
+	{name: "internal/mutation"},    // for tests alone
+	{name: "internal/racescale"},   // for tests alone
+	{name: "internal/programtest"}, // for tests alone
+	{name: "internal/readorder"},   // for tests alone
+	{name: "internal/scaled"},      // for .ci/run alone
 	{name: "internal/suggest"},
 	{name: "internal/rootfs"},
 	{name: "internal/subprocess", modules: []string{"golang.org/x/sys"}},

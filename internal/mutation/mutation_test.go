@@ -86,8 +86,11 @@ func TestMutants_AreCaught(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, g := range groups {
+	for i, g := range groups {
 		n += len(g.mutants)
+		if i >= racescale.Of(len(groups), 2) {
+			continue
+		}
 		t.Run(g.dir, func(t *testing.T) {
 			t.Parallel()
 			binary := g.build(t, root)

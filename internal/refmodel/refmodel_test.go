@@ -31,7 +31,7 @@ func atRandom(t *testing.T, many int, check func(t *testing.T, sp *Spec, seed ui
 	case *seeds > 0:
 		many = *seeds
 	default:
-		many = racescale.Of(many, many/20)
+		many = racescale.Of(many, max(many/40, 4))
 	}
 	t.Logf("%d seeds from %d on", many, *seed)
 	const parts = 4

@@ -19,6 +19,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/racescale"
 	"github.com/weftrun/weft/internal/storetest"
 	"github.com/weftrun/weft/nodes/turn"
 	"github.com/weftrun/weft/state"
@@ -355,7 +356,7 @@ func TestCrash_TurnBrokenAtEachWriteEndsTheSame(t *testing.T) {
 		if counted.Writes < 20 || s.Execution.StepResults.Len() < 2 {
 			t.Fatalf("got %d writes and %s: the turn is not rich", counted.Writes, want)
 		}
-		for at := 1; at <= counted.Writes; at++ {
+		for at := 1; at <= counted.Writes; at += racescale.Of(1, 2) {
 			for _, done := range []bool{false, true} {
 				got, _, err := st.run(&storetest.FailingStore{Store: &checkpoint.Memory{}, At: map[int]bool{at: done}}, 1)
 				must(t, err)

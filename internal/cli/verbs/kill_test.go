@@ -212,7 +212,7 @@ func undisturbed(p place) (output string, took [2]time.Duration) {
 
 // TestKill_AtRandomMoments kills the processes that work on a thread, one after another, until one
 // finishes. Then it starts the next thread. -kills 200 asks for 200 kills with each store,
-// and WEFT_SOAK for 2,200.
+// WEFT_SOAK for 2,200, and -short for a third of the default.
 //
 // Requirement: An answer to an old question
 // Requirement: a commit is atomic and moves the head by compare-and-set
@@ -229,6 +229,9 @@ func TestKill_AtRandomMoments(t *testing.T) {
 		"redis":    {12, func(t *testing.T) string { return servertest.Redis(t) }},
 		"postgres": {12, func(t *testing.T) string { return servertest.Postgres(t) }},
 	} {
+		if testing.Short() {
+			server.kills /= 3
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			storm(newPlace(t), server.start(t), cmp.Or(*kills, racescale.Soak(server.kills, 2200)))

@@ -4,25 +4,20 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weftrun/weft/internal/programtest"
 )
 
-// program is the path of the command line with the nodes of testProgram. It is a copy of the
-// test's own binary, which becomes that command line by asProgram, so nothing is built.
+// program is the path of the command line with the nodes of testProgram.
 var program string
 
-// asProgram is the environment variable that makes the test binary the command line.
-const asProgram = "WEFT_TEST_AS_PROGRAM"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		testProgram() // does not return
-	}
+	programtest.Main(testProgram)
 	os.Exit(run(m))
 }
 
@@ -34,31 +29,11 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	program = filepath.Join(dir, "weft")
-	if err := makeProgram(program); err != nil {
+	if err := programtest.Copy(program); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
-}
-
-// copySelf copies the binary of this process. In its own folder go run could have built it, and
-// then the command line prints go run commands.
-func copySelf(to string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	in, err := os.Open(self)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o700)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }
 
 // place is a folder for one test, with a store and workflows in it.
@@ -94,7 +69,7 @@ type ended struct {
 func (p place) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = p.dir
-	cmd.Env = []string{"HOME=" + p.dir, "PATH=" + os.Getenv("PATH"), "TZ=UTC", asProgram + "=1"}
+	cmd.Env = []string{"HOME=" + p.dir, "PATH=" + os.Getenv("PATH"), "TZ=UTC", programtest.Variable}
 	return cmd
 }
 

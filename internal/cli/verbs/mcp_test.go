@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/weftrun/weft/internal/programtest"
 	"github.com/weftrun/weft/internal/sdktest"
 )
 
@@ -35,7 +36,7 @@ func TestMCP_RunsAndAnswers(t *testing.T) {
 	p := newPlace(t)
 	p.write("draft.yaml", drafting)
 	sdktest.NodeWith(t, []string{"@modelcontextprotocol/sdk@1.32.2"}, "../../../server/mcp/testdata/client.mjs",
-		"env", asProgram+"=1", "HOME="+p.dir, program, "mcp", p.path("draft.yaml"), "--store", "sqlite:"+p.path("w.db"))
+		"env", programtest.Variable, "HOME="+p.dir, program, "mcp", p.path("draft.yaml"), "--store", "sqlite:"+p.path("w.db"))
 	// A server on the same store has what the client did.
 	d := p.start("serve", "draft.yaml", "--listen", "127.0.0.1:0", "--store", "sqlite:w.db")
 	list := d.do("POST", "/threads/search", "{}")
