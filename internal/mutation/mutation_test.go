@@ -77,7 +77,8 @@ var groups = []group{
 // TestMutants_AreCaught builds the tests of each store once and runs those that must fail for
 // each of its mutants. A line of Go is there with a condition that counts unless the mutant is
 // on, by a variable of the environment; the text of a script, which the binary holds as it is, is
-// changed in the binary.
+// changed in the binary. With -short or the race detector, it tries one mutant of each of two
+// packages.
 //
 // Requirement: a commit is atomic and moves the head by compare-and-set
 func TestMutants_AreCaught(t *testing.T) {
