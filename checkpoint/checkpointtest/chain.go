@@ -322,7 +322,8 @@ func holdThread(p *probe) {
 	p.commit(step(k, 3))
 }
 
-// damage flips each bit of each stored value, cuts it everywhere, and removes it.
+// damage flips each bit of each stored value, or with -short one of seven, cuts it everywhere, and
+// removes it.
 func damage(p *probe) {
 	k := key("thread")
 	s := p.scribe(k)
@@ -333,7 +334,7 @@ func damage(p *probe) {
 	for _, b := range snap.Blobs {
 		whole := bytes.Clone(b.Data)
 		var broken [][]byte
-		for i := 0; i < len(whole)*8; i += unlessShort(1, 7) { // each bit, or one of seven
+		for i := 0; i < len(whole)*8; i += unlessShort(1, 7) {
 			flipped := bytes.Clone(whole)
 			flipped[i/8] ^= 1 << (i % 8)
 			broken = append(broken, flipped)

@@ -18,8 +18,9 @@
 // demands them. The rules about time need a store that is a [Clock], and those about
 // damaged bytes one that is a [Damager] and a [Spoiler]: embed the store in a type of the
 // test that is. RunDurable is for stores that outlive their process, Bench measures, and
-// BenchBeside compares with a plain write of the same bytes. With [Long] in the
-// environment some rules take ten times as long.
+// BenchBeside compares with a plain write of the same bytes. With -short, the rules Damage
+// and PruneRules try fewer cases. With [Long] in the environment some rules take ten times
+// as long.
 //
 // RunProcesses is for stores that many processes use at once: it starts the test's binary
 // again, as a [Worker], lets eight of them race for a thread and kills them in the middle

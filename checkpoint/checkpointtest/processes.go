@@ -37,7 +37,7 @@ var processRules = []struct {
 	check func(p *probe, address string)
 }{
 	{"ProcessesRace", func(p *probe, address string) { newFleet(p, address).race(soak(3, 1000)) }},
-	{"KilledProcesses", func(p *probe, address string) { newFleet(p, address).storm(soak(unlessShort(24, 8), 2200)) }},
+	{"KilledProcesses", func(p *probe, address string) { newFleet(p, address).storm(soak(24, 2200)) }},
 }
 
 // soak returns short, or long if the environment has Soak.

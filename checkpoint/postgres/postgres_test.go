@@ -18,7 +18,7 @@ import (
 	"github.com/weftrun/weft/checkpoint/postgres"
 )
 
-// With -short, only TestStore_OverConnectionsThatAreCut is behind PgBouncer.
+// With -short, no suite is behind PgBouncer but a part of TestStore_OverConnectionsThatAreCut.
 //
 // Requirement: many processes may use it at once
 func TestStore(t *testing.T) {

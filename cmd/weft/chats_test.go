@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weftrun/weft/internal/programtest"
 )
 
 func TestChat_ModelOfTheEnvironment(t *testing.T) {
@@ -27,7 +29,7 @@ func TestChat_ModelOfTheEnvironment(t *testing.T) {
 	}))
 	defer server.Close()
 	cmd := exec.Command(weft, "chat", "--thread", "t", "--say", "hello")
-	cmd.Env = append(os.Environ(), asProgram+"=1", "XDG_STATE_HOME="+filepath.Join(dir, "state"), "WEFT_STORE=", "OPENAI_BASE_URL="+server.URL)
+	cmd.Env = append(os.Environ(), programtest.Variable, "XDG_STATE_HOME="+filepath.Join(dir, "state"), "WEFT_STORE=", "OPENAI_BASE_URL="+server.URL)
 	out, err := cmd.Output()
 	if err != nil || string(out) != "Good day.\n\n" {
 		t.Errorf("with one: %q, %v", out, err)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weftrun/weft/internal/programtest"
 )
 
 // release asks a person with the kind approval, and continues with the answer.
@@ -29,20 +31,11 @@ nodes:
     next: END
 `
 
-// program copies the test binary to dir and returns the path of the copy. With asProgram in its
-// environment the copy is the command weft. In its own folder the binary could be one of go run.
+// program puts the command into dir and returns its path.
 func program(t *testing.T, dir string) string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(dir, "weft")
-	if err := os.WriteFile(path, data, 0o700); err != nil {
+	if err := programtest.Copy(path); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -59,7 +52,7 @@ func callWith(t *testing.T, dir string, env []string, name string, args ...strin
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir = "../.."
-	cmd.Env = append(os.Environ(), asProgram+"=1", "XDG_STATE_HOME="+filepath.Join(dir, "state"), "WEFT_STORE=")
+	cmd.Env = append(os.Environ(), programtest.Variable, "XDG_STATE_HOME="+filepath.Join(dir, "state"), "WEFT_STORE=")
 	cmd.Env = append(cmd.Env, env...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

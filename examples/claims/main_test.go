@@ -7,15 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weftrun/weft/internal/programtest"
 )
 
-// asProgram makes the test binary the program.
-const asProgram = "CLAIMS_PROGRAM"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-	}
+	programtest.Main(main)
 	os.Exit(m.Run())
 }
 
@@ -48,7 +45,7 @@ func (p place) write(name string, data []byte) {
 func (p place) want(code int, text string, args ...string) {
 	p.t.Helper()
 	c := exec.CommandContext(p.t.Context(), os.Args[0], args...)
-	c.Dir, c.Env = p.dir, append(os.Environ(), asProgram+"=1", "WEFT_STORE=sqlite:"+filepath.Join(p.dir, "weft.db"))
+	c.Dir, c.Env = p.dir, append(os.Environ(), programtest.Variable, "WEFT_STORE=sqlite:"+filepath.Join(p.dir, "weft.db"))
 	out, err := c.CombinedOutput()
 	if c.ProcessState == nil {
 		p.t.Fatal(err)

@@ -6,16 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weftrun/weft/internal/programtest"
 )
 
-// asProgram makes the test binary the program.
-const asProgram = "EVALUATE_PROGRAM"
-
-// TestMain is the program itself in the processes that the tests start.
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-	}
+	programtest.Main(main)
 	os.Exit(m.Run())
 }
 
@@ -25,7 +21,7 @@ func TestProgram_JudgesAChangeByRecordedThreads(t *testing.T) {
 	program := func(code int, args ...string) string {
 		t.Helper()
 		c := exec.CommandContext(t.Context(), os.Args[0], append(args, "--store", "sqlite:"+filepath.Join(dir, "weft.db"))...)
-		c.Env = append(os.Environ(), asProgram+"=1")
+		c.Env = append(os.Environ(), programtest.Variable)
 		out, err := c.CombinedOutput()
 		if got := c.ProcessState.ExitCode(); got != code {
 			t.Fatalf("%q ends with %d, %v, want %d\n%s", args, got, err, code, out)

@@ -16,16 +16,11 @@ import (
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/conversation/thread"
+	"github.com/weftrun/weft/internal/programtest"
 )
 
-// asProgram makes the test binary the program itself.
-const asProgram = "WEFT_TEST_AS_ROLEPLAY"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-		os.Exit(0)
-	}
+	programtest.Main(main)
 	goleak.VerifyTestMain(m)
 }
 
@@ -33,7 +28,7 @@ func TestMain(m *testing.M) {
 func process(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
-	cmd.Env = append(os.Environ(), asProgram+"=1")
+	cmd.Env = append(os.Environ(), programtest.Variable)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%q: %v: %s", args, err, out)

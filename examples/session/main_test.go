@@ -11,23 +11,19 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/weftrun/weft/internal/programtest"
 )
 
-// asProgram makes the test binary the program itself.
-const asProgram = "WEFT_TEST_AS_SESSION"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-		os.Exit(0)
-	}
+	programtest.Main(main)
 	goleak.VerifyTestMain(m)
 }
 
 // process returns a command, not yet started, that runs one call in a new process.
 func process(t *testing.T, file string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{file}, args...)...)
-	cmd.Env = append(os.Environ(), asProgram+"=1")
+	cmd.Env = append(os.Environ(), programtest.Variable)
 	return cmd
 }
 

@@ -89,12 +89,13 @@ func TestMutants_AreCaught(t *testing.T) {
 	n := 0
 	for i, g := range groups {
 		n += len(g.mutants)
+		texts := g.mutated(t, root)
 		if i >= racescale.Of(len(groups), 2) {
 			continue
 		}
 		t.Run(g.dir, func(t *testing.T) {
 			t.Parallel()
-			binary := g.build(t, root)
+			binary := g.build(t, root, texts)
 			for _, m := range g.mutants[:racescale.Of(len(g.mutants), 1)] {
 				t.Run(m.name, func(t *testing.T) { m.mustFail(t, filepath.Join(root, g.dir), binary) })
 			}
@@ -107,11 +108,11 @@ func TestMutants_AreCaught(t *testing.T) {
 
 func (m mutant) isGo() bool { return strings.HasSuffix(m.file, ".go") }
 
-// build builds the tests of a package with all mutants in Go files, each of them off.
-func (g group) build(t *testing.T, root string) (binary string) {
+// mutated returns the texts of the files that mutants change, by file. Those of Go have all
+// mutants, each of them off.
+func (g group) mutated(t *testing.T, root string) (texts map[string]string) {
 	t.Helper()
-	dir := t.TempDir()
-	texts := map[string]string{} // by file
+	texts = map[string]string{}
 	for _, m := range g.mutants {
 		text, seen := texts[m.file]
 		if !seen {
@@ -128,6 +129,13 @@ func (g group) build(t *testing.T, root string) (binary string) {
 		}
 		texts[m.file] = text
 	}
+	return texts
+}
+
+// build builds the tests of a package with the texts of mutated.
+func (g group) build(t *testing.T, root string, texts map[string]string) (binary string) {
+	t.Helper()
+	dir := t.TempDir()
 	texts["mutant_off.go"] = "package " + filepath.Base(g.dir) + `
 
 import "os"

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// Copy makes a copy of the program of the tests. In its own folder go run could have built it, and
-// then the command line prints go run commands.
+// Copy writes the program of the tests to a new file. From its own folder, which looks like one of
+// go run, the command line would print go run commands.
 func Copy(to string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// Copy builds the tests in the working directory without the race detector: many processes that
-// each begin with it take minutes, and what is looked for in them is another matter.
+// Copy builds the program of the tests, those in the working directory, into a new file. It does so
+// without the race detector, with which many processes would take minutes to start.
 func Copy(to string) error {
 	if out, err := exec.Command("go", "test", "-c", "-race=false", "-o", to, ".").CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)

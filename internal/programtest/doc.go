@@ -1,3 +1,3 @@
-// Package programtest is for tests alone: those of a command run it in processes without building
-// it, since the program of the tests is the command where Variable is set.
+// Package programtest is for tests alone. With Variable in its environment, the program of the
+// tests of a command is the command, so tests run it in processes.
 package programtest

@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// Variable is a setting that the environment of each process of the command must have.
+// Variable makes the program of the tests the command. It is an entry of an environment.
 const Variable = "WEFT_TEST_AS_PROGRAM=1"
 
-// Main runs the command, and then ends this process, if Variable is set. TestMain calls it first.
+// Main runs the command if Variable is in the environment, and then ends this process. TestMain
+// calls it first.
 func Main(command func()) {
 	if name, _, _ := strings.Cut(Variable, "="); os.Getenv(name) != "" {
 		command()

@@ -10,7 +10,7 @@ import (
 // writers race, or one write must be made exactly once.
 var rulesOfCuts = []string{
 	"CommitThenLoad", "SameCommitTwice", "OneWinner", "Linearizable", "Pending", "PendingRaces", "BesideIsAtomic", "HistoryWhileWriting",
-	"Lease", "FencedWritesNothing", "LateWriter", "LeaseRace", "DropRace", "Expire", "PruneWhileWriting", "ConcurrentUse", "Model",
+	"Lease", "LeaseAgain", "FencedWritesNothing", "LateWriter", "LeaseRace", "DropRace", "Expire", "PruneWhileWriting", "ConcurrentUse", "Model",
 }
 
 // SkipMostRules skips the sub-test of a rule of checkpointtest with -short, unless a cut connection

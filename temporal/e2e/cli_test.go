@@ -23,6 +23,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/sqlite"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/programtest"
 	"github.com/weftrun/weft/nodes/turn"
 	"github.com/weftrun/weft/state"
 	"github.com/weftrun/weft/state/agent"
@@ -31,9 +32,6 @@ import (
 	"github.com/weftrun/weft/weftcli"
 	"github.com/weftrun/weft/weftcli/stock"
 )
-
-// asProgram is the environment variable that makes the test binary the command weft.
-const asProgram = "WEFT_TEST_AS_PROGRAM"
 
 // program is the command line with the engine. It ends the process.
 func program() {
@@ -124,7 +122,7 @@ func (sh shell) command(args ...string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(sh.Context(), exe, args...)
 	cmd.Dir = sh.dir
-	cmd.Env = append(append(os.Environ(), sh.env...), asProgram+"=1", "WEFT_STORE=sqlite:"+filepath.Join(sh.dir, "weft.db"))
+	cmd.Env = append(append(os.Environ(), sh.env...), programtest.Variable, "WEFT_STORE=sqlite:"+filepath.Join(sh.dir, "weft.db"))
 	return cmd
 }
 

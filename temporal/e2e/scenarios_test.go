@@ -13,6 +13,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/checkpoint/document"
 	"github.com/weftrun/weft/graph"
+	"github.com/weftrun/weft/internal/programtest"
 	"github.com/weftrun/weft/temporal"
 	"github.com/weftrun/weft/temporal/internal/scenarios"
 )
@@ -21,9 +22,7 @@ import (
 var shared *Server
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		program() // does not return
-	}
+	programtest.Main(program)
 	if code, is := beWorker(); is {
 		os.Exit(code)
 	}

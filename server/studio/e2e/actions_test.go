@@ -92,12 +92,12 @@ func TestTimes_AWaitForALimitHasItsName(t *testing.T) {
 // A node that runs within one batch of events is seen running, too.
 func TestThread_EachNodeThatRunsIsLit(t *testing.T) { eachNodeIsLit(t, "") }
 
-// A busy machine draws a frame when the node has run for long.
+// On a busy machine a frame may be drawn long after the node has run.
 func TestThread_EachNodeIsLitByLateFrames(t *testing.T) {
 	eachNodeIsLit(t, `window.requestAnimationFrame = (f) => setTimeout(f, 400)`)
 }
 
-// eachNodeIsLit runs a graph whose page has evaluated an expression first.
+// eachNodeIsLit evaluates an expression on the page of a thread, and then lets the thread go on.
 func eachNodeIsLit(t *testing.T, expression string) {
 	t.Parallel()
 	s := served(t, map[string]string{"chained.yaml": chained("chained", 40, 0)})

@@ -15,7 +15,7 @@ class Run extends HTMLElement {
     this.refresh = coalesced()
     /** @type {Map<string, Map<string, string>>} the states of the tasks of the step, by node */
     this.tasks = new Map()
-    /** @type {Map<string, number | undefined>} since when a node is marked as running, if it is yet */
+    /** @type {Map<string, number | undefined>} when a node was first marked as running; undefined until it is */
     this.began = new Map()
     /** @type {Set<string>} the nodes of steps that have ended, whose marks are not yet shown */
     this.ended = new Set()
@@ -88,7 +88,11 @@ class Run extends HTMLElement {
         }
         if (state !== 'running') this.began.delete(id)
         mark(document.getElementById(id), state)
-        if (this.ended.delete(id)) { this.tasks.delete(id); settled = true }
+        if (this.ended.delete(id)) {
+          this.tasks.delete(id)
+          this.began.delete(id)
+          settled = true
+        }
       }
       if (settled && !this.ended.size) this.refresh() // what was marked may be of a turn before that of the picture
       clearTimeout(this.again)
