@@ -29,7 +29,7 @@ var build = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "assistant")
-	return path, programtest.Copy(path)
+	return path, programtest.CopyUnraced(path)
 })
 
 func built(t *testing.T) string {

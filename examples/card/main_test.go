@@ -21,7 +21,7 @@ func TestCard_OnEachStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := filepath.Join(t.TempDir(), "card")
-	if err := programtest.Copy(program); err != nil {
+	if err := programtest.CopyUnraced(program); err != nil {
 		t.Fatal(err)
 	}
 	for name, address := range map[string]func(t *testing.T) string{

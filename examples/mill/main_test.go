@@ -41,7 +41,7 @@ var decided = regexp.MustCompile(`\(cli, [^)]*\)`)
 func TestMill_HasAllVerbs(t *testing.T) {
 	dir := t.TempDir()
 	mill := filepath.Join(dir, "mill")
-	if err := programtest.Copy(mill); err != nil {
+	if err := programtest.CopyUnraced(mill); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

@@ -64,7 +64,7 @@ func (p place) expect(what, got, want string) {
 func TestTriage_OnEachStore(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "triage")
-	if err := programtest.Copy(program); err != nil {
+	if err := programtest.CopyUnraced(program); err != nil {
 		t.Fatal(err)
 	}
 	for name, address := range map[string]func(t *testing.T) string{

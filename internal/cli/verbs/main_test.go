@@ -29,7 +29,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	program = filepath.Join(dir, "weft")
-	if err := programtest.Copy(program); err != nil {
+	if err := programtest.CopyUnraced(program); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
