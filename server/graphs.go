@@ -95,7 +95,7 @@ func (g servedGraph) in(namespace string) (inner servedGraph, ok bool) {
 }
 
 // messageFields returns the fields of a graph's state that are lists of messages: those that are a
-// message.Log.
+// message.Log, or a List of messages.
 func messageFields(g graph.Untyped) (names []string) {
 	offers, ok := g.(channels)
 	if !ok {
@@ -104,7 +104,7 @@ func messageFields(g graph.Untyped) (names []string) {
 	for name, channel := range offers.Channels() {
 		if _, ok := channel.(interface {
 			Last() (message.Message, bool)
-		}); ok { // a message.Log
+		}); ok {
 			names = append(names, name)
 		}
 	}

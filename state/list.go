@@ -91,38 +91,43 @@ func (l *List[T]) Slice() []T {
 }
 
 // Channel returns what the runtime does with the channel. A node does not need it.
-func (l *List[T]) Channel() Channel { return listChannel[T]{l} }
+func (l *List[T]) Channel() Channel { return (*listChannel[T])(l) }
 
 // listChannel is a List as the runtime sees it.
-type listChannel[T any] struct{ *List[T] }
+type listChannel[T any] List[T]
+
+// Last is that of List. Package server finds lists of messages by it.
+func (l *listChannel[T]) Last() (v T, ok bool) { return (*List[T])(l).Last() }
 
 // Wrote implements [Channel].
-func (l listChannel[T]) Wrote() bool { return l.over || len(l.own.s) > 0 }
+func (l *listChannel[T]) Wrote() bool { return l.over || len(l.own.s) > 0 }
 
 // Adopt is Append for a slice that the caller does not use afterwards. Package record calls it.
-func (l listChannel[T]) Adopt(items []T) { l.own = l.own.adopt(items) }
+func (l *listChannel[T]) Adopt(items []T) { l.own = l.own.adopt(items) }
 
 func (l *List[T]) overwrote() bool { return l.over }
 
+func (l *listChannel[T]) overwrote() bool { return (*List[T])(l).overwrote() }
+
 // Fold implements [Channel].
-func (l listChannel[T]) Fold(writes []Channel) error {
-	at, err := overwriter[listChannel[T]](writes)
+func (l *listChannel[T]) Fold(writes []Channel) error {
+	at, err := overwriter[*listChannel[T]](writes)
 	if err != nil {
 		return err
 	}
 	if at >= 0 {
-		l.base = writes[at].(listChannel[T]).own.committed()
+		l.base = writes[at].(*listChannel[T]).own.committed()
 		return nil
 	}
 	if len(writes) > 1 {
 		n := 0
 		for _, w := range writes {
-			n += len(w.(listChannel[T]).own.s)
+			n += len(w.(*listChannel[T]).own.s)
 		}
 		l.base = l.base.grow(n)
 	}
 	for _, w := range writes {
-		l.base = l.base.append(w.(listChannel[T]).own.s)
+		l.base = l.base.append(w.(*listChannel[T]).own.s)
 	}
 	return nil
 }
@@ -140,24 +145,32 @@ func (l *List[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// MarshalJSON implements [Channel].
+func (l *listChannel[T]) MarshalJSON() ([]byte, error) { return (*List[T])(l).MarshalJSON() }
+
+// UnmarshalJSON implements [Channel].
+func (l *listChannel[T]) UnmarshalJSON(data []byte) error {
+	return (*List[T])(l).UnmarshalJSON(data)
+}
+
 // Stored implements [Channel].
-func (l listChannel[T]) Stored() (any, bool) { return l.base.s, len(l.base.s) > 0 }
+func (l *listChannel[T]) Stored() (any, bool) { return l.base.s, len(l.base.s) > 0 }
 
 // Restore implements [Channel].
-func (l listChannel[T]) Restore(dec Decode) error {
+func (l *listChannel[T]) Restore(dec Decode) error {
 	var items []T
 	if err := dec(&items); err != nil {
 		return err
 	}
-	*l.List = List[T]{base: vecOf(items)}
+	*l = listChannel[T]{base: vecOf(items)}
 	return nil
 }
 
 // Writes implements [Channel].
-func (l listChannel[T]) Writes() Write { return Write{Value: l.own.s, Overwrite: l.over} }
+func (l *listChannel[T]) Writes() Write { return Write{Value: l.own.s, Overwrite: l.over} }
 
 // RestoreWrites implements [Channel].
-func (l listChannel[T]) RestoreWrites(overwrite bool, dec Decode) error {
+func (l *listChannel[T]) RestoreWrites(overwrite bool, dec Decode) error {
 	var items []T
 	if err := dec(&items); err != nil {
 		return err
@@ -167,8 +180,8 @@ func (l listChannel[T]) RestoreWrites(overwrite bool, dec Decode) error {
 }
 
 // Since implements [Delta]: the elements appended after prev.
-func (l listChannel[T]) Since(prev Channel) (any, bool) {
-	added, ok := l.base.since(prev.(listChannel[T]).base)
+func (l *listChannel[T]) Since(prev Channel) (any, bool) {
+	added, ok := l.base.since(prev.(*listChannel[T]).base)
 	if !ok {
 		return nil, false
 	}
@@ -176,7 +189,7 @@ func (l listChannel[T]) Since(prev Channel) (any, bool) {
 }
 
 // Apply implements [Delta].
-func (l listChannel[T]) Apply(dec Decode) error {
+func (l *listChannel[T]) Apply(dec Decode) error {
 	var items []T
 	if err := dec(&items); err != nil {
 		return err
@@ -187,5 +200,9 @@ func (l listChannel[T]) Apply(dec Decode) error {
 
 func (l *List[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 
+func (l *listChannel[T]) elements() []reflect.Type { return (*List[T])(l).elements() }
+
 // String returns the value as JSON, for people who print a state.
 func (l List[T]) String() string { return text(l) }
+
+func (l *listChannel[T]) String() string { return text(l) }

@@ -68,18 +68,18 @@ func (m *Map[K, V]) putAll(entries map[K]V) {
 }
 
 // Channel returns what the runtime does with the channel. A node does not need it.
-func (m *Map[K, V]) Channel() Channel { return mapChannel[K, V]{m} }
+func (m *Map[K, V]) Channel() Channel { return (*mapChannel[K, V])(m) }
 
 // mapChannel is a Map as the runtime sees it.
-type mapChannel[K cmp.Ordered, V any] struct{ *Map[K, V] }
+type mapChannel[K cmp.Ordered, V any] Map[K, V]
 
 // Wrote implements [Channel].
-func (m mapChannel[K, V]) Wrote() bool { return m.wrote() }
+func (m *mapChannel[K, V]) Wrote() bool { return m.wrote() }
 
 // Fold implements [Channel].
-func (m mapChannel[K, V]) Fold(writes []Channel) error { return m.fold(writes, mapTable[K, V]) }
+func (m *mapChannel[K, V]) Fold(writes []Channel) error { return m.fold(writes, mapTable[K, V]) }
 
-func mapTable[K cmp.Ordered, V any](c Channel) *table[K, V] { return &c.(mapChannel[K, V]).table }
+func mapTable[K cmp.Ordered, V any](c Channel) *table[K, V] { return &c.(*mapChannel[K, V]).table }
 
 // MarshalJSON returns the entries as an object; an empty map is {}.
 func (m Map[K, V]) MarshalJSON() ([]byte, error) { return compact.Marshal(m.now.toMap()) }
@@ -94,16 +94,24 @@ func (m *Map[K, V]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// MarshalJSON implements [Channel].
+func (m *mapChannel[K, V]) MarshalJSON() ([]byte, error) { return (*Map[K, V])(m).MarshalJSON() }
+
+// UnmarshalJSON implements [Channel].
+func (m *mapChannel[K, V]) UnmarshalJSON(data []byte) error {
+	return (*Map[K, V])(m).UnmarshalJSON(data)
+}
+
 // Stored implements [Channel].
-func (m mapChannel[K, V]) Stored() (any, bool) { return m.base.toMap(), m.base != nil }
+func (m *mapChannel[K, V]) Stored() (any, bool) { return m.base.toMap(), m.base != nil }
 
 // Restore implements [Channel].
-func (m mapChannel[K, V]) Restore(dec Decode) error {
+func (m *mapChannel[K, V]) Restore(dec Decode) error {
 	var entries map[K]V
 	if err := dec(&entries); err != nil {
 		return err
 	}
-	*m.Map = Map[K, V]{}
+	*m = mapChannel[K, V]{}
 	m.commit(treeOfMap(entries))
 	return nil
 }
@@ -124,24 +132,24 @@ func (c *mapChange[K, V]) put(e *entry[K, V]) {
 func (c *mapChange[K, V]) del(e *entry[K, V]) { c.Del = append(c.Del, e.k) }
 
 // Writes implements [Channel].
-func (m mapChannel[K, V]) Writes() Write {
+func (m *mapChannel[K, V]) Writes() Write {
 	var c mapChange[K, V]
 	m.written(c.put, c.del)
 	return Write{Value: c, Overwrite: m.over}
 }
 
 // RestoreWrites implements [Channel].
-func (m mapChannel[K, V]) RestoreWrites(overwrite bool, dec Decode) error {
+func (m *mapChannel[K, V]) RestoreWrites(overwrite bool, dec Decode) error {
 	var c mapChange[K, V]
 	if err := dec(&c); err != nil {
 		return err
 	}
 	m.forget()
 	if overwrite {
-		m.Overwrite(c.Put)
+		(*Map[K, V])(m).Overwrite(c.Put)
 		return nil
 	}
-	m.change(c)
+	(*Map[K, V])(m).change(c)
 	return nil
 }
 
@@ -153,14 +161,14 @@ func (m *Map[K, V]) change(c mapChange[K, V]) {
 }
 
 // Since implements [Delta]: the entries that were put and deleted after prev.
-func (m mapChannel[K, V]) Since(prev Channel) (any, bool) {
+func (m *mapChannel[K, V]) Since(prev Channel) (any, bool) {
 	var c mapChange[K, V]
-	diff(prev.(mapChannel[K, V]).base, m.base, c.put, c.del)
+	diff(prev.(*mapChannel[K, V]).base, m.base, c.put, c.del)
 	return c, len(c.Put)+len(c.Del) <= m.base.len()
 }
 
 // Apply implements [Delta].
-func (m mapChannel[K, V]) Apply(dec Decode) error {
+func (m *mapChannel[K, V]) Apply(dec Decode) error {
 	var c mapChange[K, V]
 	if err := dec(&c); err != nil {
 		return err
@@ -174,5 +182,9 @@ func (m mapChannel[K, V]) Apply(dec Decode) error {
 // elements names the map and not its parts, so that the key is judged as a key.
 func (m *Map[K, V]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[map[K]V]()} }
 
+func (m *mapChannel[K, V]) elements() []reflect.Type { return (*Map[K, V])(m).elements() }
+
 // String returns the value as JSON, for people who print a state.
 func (m Map[K, V]) String() string { return text(m) }
+
+func (m *mapChannel[K, V]) String() string { return text(m) }

@@ -40,29 +40,31 @@ func (c *Once[T]) Overwrite(v T) {
 
 func (c *Once[T]) overwrote() bool { return c.over }
 
+func (c *onceChannel[T]) overwrote() bool { return c.over }
+
 // Channel returns what the runtime does with the channel. A node does not need it.
-func (c *Once[T]) Channel() Channel { return onceChannel[T]{c} }
+func (c *Once[T]) Channel() Channel { return (*onceChannel[T])(c) }
 
 // onceChannel is a Once as the runtime sees it.
-type onceChannel[T any] struct{ *Once[T] }
+type onceChannel[T any] Once[T]
 
 // Fold implements [Channel].
-func (c onceChannel[T]) Fold(writes []Channel) error {
-	at, err := overwriter[onceChannel[T]](writes)
+func (c *onceChannel[T]) Fold(writes []Channel) error {
+	at, err := overwriter[*onceChannel[T]](writes)
 	if err != nil {
 		return err
 	}
 	if at >= 0 {
-		c.take(&writes[at].(onceChannel[T]).cell)
+		c.take(&writes[at].(*onceChannel[T]).cell)
 		return nil
 	}
 	if err := single(writes); err != nil {
 		return err
 	}
-	if w := writes[0].(onceChannel[T]); w.twice || c.set {
+	if w := writes[0].(*onceChannel[T]); w.twice || c.set {
 		return &ConflictError{Rule: onlyWrite}
 	}
-	c.take(&writes[0].(onceChannel[T]).cell)
+	c.take(&writes[0].(*onceChannel[T]).cell)
 	return nil
 }
 
@@ -79,24 +81,27 @@ func (c *Once[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// UnmarshalJSON implements [Channel]: not as a cell does, for null is no write.
+func (c *onceChannel[T]) UnmarshalJSON(data []byte) error { return (*Once[T])(c).UnmarshalJSON(data) }
+
 // Wrote implements [Channel].
-func (c onceChannel[T]) Wrote() bool { return c.wrote }
+func (c *onceChannel[T]) Wrote() bool { return c.wrote }
 
 // Stored implements [Channel].
-func (c onceChannel[T]) Stored() (any, bool) { return c.v, c.set && !c.wrote }
+func (c *onceChannel[T]) Stored() (any, bool) { return c.v, c.set && !c.wrote }
 
 // Restore implements [Channel].
-func (c onceChannel[T]) Restore(dec Decode) error {
+func (c *onceChannel[T]) Restore(dec Decode) error {
 	var v cell[T]
-	if err := (cellChannel[T]{&v}).Restore(dec); err != nil {
+	if err := (*cellChannel[T])(&v).Restore(dec); err != nil {
 		return err
 	}
-	*c.Once = Once[T]{cell: v}
+	*c = onceChannel[T]{cell: v}
 	return nil
 }
 
 // Writes implements [Channel].
-func (c onceChannel[T]) Writes() Write {
+func (c *onceChannel[T]) Writes() Write {
 	return Write{Value: onceWrite[T]{optional[T]{c.v, c.set}, c.twice}, Overwrite: c.over}
 }
 
@@ -107,29 +112,31 @@ type onceWrite[T any] struct {
 }
 
 // RestoreWrites implements [Channel].
-func (c onceChannel[T]) RestoreWrites(overwrite bool, dec Decode) error {
+func (c *onceChannel[T]) RestoreWrites(overwrite bool, dec Decode) error {
 	var w onceWrite[T]
 	if err := dec(&w); err != nil {
 		return err
 	}
 	late := c.set && !c.wrote && !overwrite
-	*c.Once = Once[T]{cell: cell[T]{v: w.V, set: w.Set, wrote: true}, over: overwrite, twice: w.Twice || late}
+	*c = onceChannel[T]{cell: cell[T]{v: w.V, set: w.Set, wrote: true}, over: overwrite, twice: w.Twice || late}
 	return nil
 }
 
 // Then implements [Sequel].
-func (c onceChannel[T]) Then(w Channel) {
-	next := w.(onceChannel[T])
+func (c *onceChannel[T]) Then(w Channel) {
+	next := w.(*onceChannel[T])
 	switch {
 	case next.over:
-		*c.Once = Once[T]{cell: next.cell, over: true}
+		*c = onceChannel[T]{cell: next.cell, over: true}
 	default:
-		c.Set(next.v)
+		(*Once[T])(c).Set(next.v)
 		c.twice = c.twice || next.twice
 	}
 }
 
 // mayFail marks a channel whose Fold can refuse the writes of a single task.
-func (c *Once[T]) mayFail() {}
+func (c *onceChannel[T]) mayFail() {}
 
 func (c *Once[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
+
+func (c *onceChannel[T]) elements() []reflect.Type { return (*Once[T])(c).elements() }

@@ -51,31 +51,33 @@ func (c *Reduced[T, R]) Get() T { return c.now }
 func (c *Reduced[T, R]) Overwrite(v T) { c.now, c.ops, c.over = v, vec[T]{}, true }
 
 // Channel returns what the runtime does with the channel. A node does not need it.
-func (c *Reduced[T, R]) Channel() Channel { return reducedChannel[T, R]{c} }
+func (c *Reduced[T, R]) Channel() Channel { return (*reducedChannel[T, R])(c) }
 
 // reducedChannel is a Reduced as the runtime sees it.
-type reducedChannel[T any, R Reducer[T]] struct{ *Reduced[T, R] }
+type reducedChannel[T any, R Reducer[T]] Reduced[T, R]
 
 // Wrote implements [Channel].
-func (c reducedChannel[T, R]) Wrote() bool { return c.wrote() }
+func (c *reducedChannel[T, R]) Wrote() bool { return (*Reduced[T, R])(c).wrote() }
 
 func (c *Reduced[T, R]) wrote() bool { return c.over || len(c.ops.s) > 0 }
 
 func (c *Reduced[T, R]) overwrote() bool { return c.over }
 
+func (c *reducedChannel[T, R]) overwrote() bool { return (*Reduced[T, R])(c).overwrote() }
+
 // Fold implements [Channel].
-func (c reducedChannel[T, R]) Fold(writes []Channel) error {
-	at, err := overwriter[reducedChannel[T, R]](writes)
+func (c *reducedChannel[T, R]) Fold(writes []Channel) error {
+	at, err := overwriter[*reducedChannel[T, R]](writes)
 	if err != nil {
 		return err
 	}
 	if at >= 0 {
-		c.commit(writes[at].(reducedChannel[T, R]).now)
+		c.commit(writes[at].(*reducedChannel[T, R]).now)
 		return nil
 	}
 	v := c.base
 	for _, w := range writes {
-		v = replay[T, R](v, w.(reducedChannel[T, R]).ops.s)
+		v = replay[T, R](v, w.(*reducedChannel[T, R]).ops.s)
 	}
 	if !mergesOnly[R]() { // on another base than the writer's a reducer may make other text
 		if path, ok := validtext.CheckOf(&v); !ok {
@@ -86,7 +88,7 @@ func (c reducedChannel[T, R]) Fold(writes []Channel) error {
 	return nil
 }
 
-func (c *Reduced[T, R]) commit(v T) { c.base, c.now, c.set = v, v, true }
+func (c *reducedChannel[T, R]) commit(v T) { c.base, c.now, c.set = v, v, true }
 
 func replay[T any, R Reducer[T]](acc T, ops []T) T {
 	var r R
@@ -114,22 +116,32 @@ func (c *Reduced[T, R]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// MarshalJSON implements [Channel].
+func (c *reducedChannel[T, R]) MarshalJSON() ([]byte, error) {
+	return (*Reduced[T, R])(c).MarshalJSON()
+}
+
+// UnmarshalJSON implements [Channel].
+func (c *reducedChannel[T, R]) UnmarshalJSON(data []byte) error {
+	return (*Reduced[T, R])(c).UnmarshalJSON(data)
+}
+
 // Stored implements [Channel].
-func (c reducedChannel[T, R]) Stored() (any, bool) { return c.base, c.set }
+func (c *reducedChannel[T, R]) Stored() (any, bool) { return c.base, c.set }
 
 // Restore implements [Channel].
-func (c reducedChannel[T, R]) Restore(dec Decode) error {
+func (c *reducedChannel[T, R]) Restore(dec Decode) error {
 	var v T
 	if err := dec(&v); err != nil {
 		return err
 	}
-	*c.Reduced = Reduced[T, R]{}
+	*c = reducedChannel[T, R]{}
 	c.commit(v)
 	return nil
 }
 
 // Writes implements [Channel]: the updates in order, or the new value.
-func (c reducedChannel[T, R]) Writes() Write {
+func (c *reducedChannel[T, R]) Writes() Write {
 	if c.over {
 		return Write{Value: c.now, Overwrite: true}
 	}
@@ -137,13 +149,13 @@ func (c reducedChannel[T, R]) Writes() Write {
 }
 
 // RestoreWrites implements [Channel].
-func (c reducedChannel[T, R]) RestoreWrites(overwrite bool, dec Decode) error {
+func (c *reducedChannel[T, R]) RestoreWrites(overwrite bool, dec Decode) error {
 	if overwrite {
 		var v T
 		if err := dec(&v); err != nil {
 			return err
 		}
-		c.Overwrite(v)
+		(*Reduced[T, R])(c).Overwrite(v)
 		return nil
 	}
 	var ops []T
@@ -156,8 +168,12 @@ func (c reducedChannel[T, R]) RestoreWrites(overwrite bool, dec Decode) error {
 
 func (c *Reduced[T, R]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 
+func (c *reducedChannel[T, R]) elements() []reflect.Type { return (*Reduced[T, R])(c).elements() }
+
 // callsUser marks a channel whose Fold runs code of the user.
-func (r *Reduced[T, R]) callsUser() {}
+func (c *reducedChannel[T, R]) callsUser() {}
 
 // String returns the value as JSON, for people who print a state.
 func (c Reduced[T, R]) String() string { return text(c) }
+
+func (c *reducedChannel[T, R]) String() string { return text(c) }

@@ -111,7 +111,7 @@ func (s *Schema) Over(p any) View { return s.layout.Over(p) }
 // value was assigned from or to. An assigned copy of a record, unlike one of a struct, shares its
 // channels.
 func Hold[S any](s *Schema, value S) any {
-	if l, ok := s.layout.(structs[S]); ok && l.few() {
+	if l, ok := s.layout.(*structs[S]); ok && l.few() {
 		held := &small[S]{state: value}
 		l.view(&held.state, held.channels[:]) // not in Over, which several runs may call concurrently
 		return held

@@ -49,18 +49,18 @@ func (s *Set[T]) Slice() []T { return s.now.toKeys() }
 func (s *Set[T]) Overwrite(items []T) { s.replace(treeOfKeys(items)) }
 
 // Channel returns what the runtime does with the channel. A node does not need it.
-func (s *Set[T]) Channel() Channel { return setChannel[T]{s} }
+func (s *Set[T]) Channel() Channel { return (*setChannel[T])(s) }
 
 // setChannel is a Set as the runtime sees it.
-type setChannel[T cmp.Ordered] struct{ *Set[T] }
+type setChannel[T cmp.Ordered] Set[T]
 
 // Wrote implements [Channel].
-func (s setChannel[T]) Wrote() bool { return s.wrote() }
+func (s *setChannel[T]) Wrote() bool { return s.wrote() }
 
 // Fold implements [Channel].
-func (s setChannel[T]) Fold(writes []Channel) error { return s.fold(writes, setTable[T]) }
+func (s *setChannel[T]) Fold(writes []Channel) error { return s.fold(writes, setTable[T]) }
 
-func setTable[T cmp.Ordered](c Channel) *table[T, struct{}] { return &c.(setChannel[T]).table }
+func setTable[T cmp.Ordered](c Channel) *table[T, struct{}] { return &c.(*setChannel[T]).table }
 
 // MarshalJSON returns the elements as a sorted array; an empty set is [].
 func (s Set[T]) MarshalJSON() ([]byte, error) { return compact.Marshal(s.Slice()) }
@@ -75,16 +75,24 @@ func (s *Set[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// MarshalJSON implements [Channel].
+func (s *setChannel[T]) MarshalJSON() ([]byte, error) { return (*Set[T])(s).MarshalJSON() }
+
+// UnmarshalJSON implements [Channel].
+func (s *setChannel[T]) UnmarshalJSON(data []byte) error {
+	return (*Set[T])(s).UnmarshalJSON(data)
+}
+
 // Stored implements [Channel].
-func (s setChannel[T]) Stored() (any, bool) { return s.base.toKeys(), s.base != nil }
+func (s *setChannel[T]) Stored() (any, bool) { return s.base.toKeys(), s.base != nil }
 
 // Restore implements [Channel].
-func (s setChannel[T]) Restore(dec Decode) error {
+func (s *setChannel[T]) Restore(dec Decode) error {
 	var items []T
 	if err := dec(&items); err != nil {
 		return err
 	}
-	*s.Set = Set[T]{}
+	*s = setChannel[T]{}
 	s.commit(treeOfKeys(items))
 	return nil
 }
@@ -99,49 +107,56 @@ func (c *setChange[T]) put(e *entry[T, struct{}]) { c.Put = append(c.Put, e.k) }
 func (c *setChange[T]) del(e *entry[T, struct{}]) { c.Del = append(c.Del, e.k) }
 
 // Writes implements [Channel].
-func (s setChannel[T]) Writes() Write {
+func (s *setChannel[T]) Writes() Write {
 	var c setChange[T]
 	s.written(c.put, c.del)
 	return Write{Value: c, Overwrite: s.over}
 }
 
 // RestoreWrites implements [Channel].
-func (s setChannel[T]) RestoreWrites(overwrite bool, dec Decode) error {
+func (s *setChannel[T]) RestoreWrites(overwrite bool, dec Decode) error {
 	var c setChange[T]
 	if err := dec(&c); err != nil {
 		return err
 	}
 	s.forget()
 	if overwrite {
-		s.Overwrite(c.Put)
+		(*Set[T])(s).Overwrite(c.Put)
 		return nil
 	}
-	s.Remove(c.Del...)
-	s.Add(c.Put...)
+	(*Set[T])(s).change(c)
 	return nil
 }
 
+func (s *Set[T]) change(c setChange[T]) {
+	s.Remove(c.Del...)
+	s.Add(c.Put...)
+}
+
 // Since implements [Delta]: the elements added and removed after prev.
-func (s setChannel[T]) Since(prev Channel) (any, bool) {
+func (s *setChannel[T]) Since(prev Channel) (any, bool) {
 	var c setChange[T]
-	diff(prev.(setChannel[T]).base, s.base, c.put, c.del)
+	diff(prev.(*setChannel[T]).base, s.base, c.put, c.del)
 	return c, len(c.Put)+len(c.Del) <= s.base.len()
 }
 
 // Apply implements [Delta].
-func (s setChannel[T]) Apply(dec Decode) error {
+func (s *setChannel[T]) Apply(dec Decode) error {
 	var c setChange[T]
 	if err := dec(&c); err != nil {
 		return err
 	}
 	w := Set[T]{table[T, struct{}]{base: s.base, now: s.base}}
-	w.Remove(c.Del...)
-	w.Add(c.Put...)
+	w.change(c)
 	s.commit(w.now)
 	return nil
 }
 
 func (s *Set[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 
+func (s *setChannel[T]) elements() []reflect.Type { return (*Set[T])(s).elements() }
+
 // String returns the value as JSON, for people who print a state.
 func (s Set[T]) String() string { return text(s) }
+
+func (s *setChannel[T]) String() string { return text(s) }

@@ -57,23 +57,26 @@ func (s *Stack[T]) Slice() []T {
 }
 
 // Channel returns what the runtime does with the channel. A node does not need it.
-func (s *Stack[T]) Channel() Channel { return stackChannel[T]{s} }
+func (s *Stack[T]) Channel() Channel { return (*stackChannel[T])(s) }
 
 // stackChannel is a Stack as the runtime sees it.
-type stackChannel[T any] struct{ *Stack[T] }
+type stackChannel[T any] Stack[T]
 
-func (s stackChannel[T]) channel() listChannel[T] { return listChannel[T]{&s.list} }
+// channel returns the channel of the list.
+func (s *stackChannel[T]) channel() *listChannel[T] { return (*listChannel[T])(&s.list) }
 
 // Wrote implements [Channel].
-func (s stackChannel[T]) Wrote() bool { return s.channel().Wrote() }
+func (s *stackChannel[T]) Wrote() bool { return s.channel().Wrote() }
 
 func (s *Stack[T]) overwrote() bool { return s.list.over }
 
+func (s *stackChannel[T]) overwrote() bool { return s.list.over }
+
 // Fold implements [Channel].
-func (s stackChannel[T]) Fold(writes []Channel) error {
+func (s *stackChannel[T]) Fold(writes []Channel) error {
 	lists := make([]Channel, len(writes))
 	for i, w := range writes {
-		lists[i] = w.(stackChannel[T]).channel()
+		lists[i] = w.(*stackChannel[T]).channel()
 	}
 	return s.channel().Fold(lists)
 }
@@ -91,32 +94,44 @@ func (s *Stack[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// MarshalJSON implements [Channel].
+func (s *stackChannel[T]) MarshalJSON() ([]byte, error) { return (*Stack[T])(s).MarshalJSON() }
+
+// UnmarshalJSON implements [Channel].
+func (s *stackChannel[T]) UnmarshalJSON(data []byte) error {
+	return (*Stack[T])(s).UnmarshalJSON(data)
+}
+
 // Stored implements [Channel].
-func (s stackChannel[T]) Stored() (any, bool) { return s.channel().Stored() }
+func (s *stackChannel[T]) Stored() (any, bool) { return s.channel().Stored() }
 
 // Restore implements [Channel].
-func (s stackChannel[T]) Restore(dec Decode) error { return s.channel().Restore(dec) }
+func (s *stackChannel[T]) Restore(dec Decode) error { return s.channel().Restore(dec) }
 
 // Writes implements [Channel].
-func (s stackChannel[T]) Writes() Write { return s.channel().Writes() }
+func (s *stackChannel[T]) Writes() Write { return s.channel().Writes() }
 
 // RestoreWrites implements [Channel].
-func (s stackChannel[T]) RestoreWrites(overwrite bool, dec Decode) error {
+func (s *stackChannel[T]) RestoreWrites(overwrite bool, dec Decode) error {
 	return s.channel().RestoreWrites(overwrite, dec)
 }
 
 // Since implements [Delta].
-func (s stackChannel[T]) Since(prev Channel) (any, bool) {
-	return s.channel().Since(prev.(stackChannel[T]).channel())
+func (s *stackChannel[T]) Since(prev Channel) (any, bool) {
+	return s.channel().Since(prev.(*stackChannel[T]).channel())
 }
 
 // Apply implements [Delta].
-func (s stackChannel[T]) Apply(dec Decode) error { return s.channel().Apply(dec) }
+func (s *stackChannel[T]) Apply(dec Decode) error { return s.channel().Apply(dec) }
 
 // Then implements [Sequel].
-func (s stackChannel[T]) Then(w Channel) { s.channel().Then(w.(stackChannel[T]).channel()) }
+func (s *stackChannel[T]) Then(w Channel) { s.channel().Then(w.(*stackChannel[T]).channel()) }
 
 func (s *Stack[T]) elements() []reflect.Type { return s.list.elements() }
 
+func (s *stackChannel[T]) elements() []reflect.Type { return s.list.elements() }
+
 // String returns the value as JSON, for people who print a state.
 func (s Stack[T]) String() string { return text(s) }
+
+func (s *stackChannel[T]) String() string { return text(s) }

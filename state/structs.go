@@ -24,7 +24,7 @@ func SchemaOf[S any]() (*Schema, error) {
 	for i, l := range w.leaves {
 		fields[i] = l.Field
 	}
-	return newSchema(t.String(), fields, structs[S]{w.leaves}, w.mistakes)
+	return newSchema(t.String(), fields, &structs[S]{w.leaves}, w.mistakes)
 }
 
 // structs is the layout of states that are structs of type S.
@@ -36,9 +36,9 @@ type small[S any] struct {
 	channels [8]Channel
 }
 
-func (l structs[S]) few() bool { return len(l.leaves) <= len(small[S]{}.channels) }
+func (l *structs[S]) few() bool { return len(l.leaves) <= len(small[S]{}.channels) }
 
-func (l structs[S]) Blank() View {
+func (l *structs[S]) Blank() View {
 	if !l.few() {
 		return l.view(new(S), make([]Channel, len(l.leaves)))
 	}
@@ -46,7 +46,7 @@ func (l structs[S]) Blank() View {
 	return l.view(&s.state, s.channels[:])
 }
 
-func (l structs[S]) Blanks(n int) []View {
+func (l *structs[S]) Blanks(n int) []View {
 	views, states, channels := make([]View, n), make([]S, n), make([]Channel, n*len(l.leaves))
 	for i := range views {
 		views[i] = l.view(&states[i], channels[i*len(l.leaves):])
@@ -54,7 +54,7 @@ func (l structs[S]) Blanks(n int) []View {
 	return views
 }
 
-func (l structs[S]) Over(p any) View {
+func (l *structs[S]) Over(p any) View {
 	if s, ok := p.(*small[S]); ok {
 		return View{State: &s.state, Channels: s.channels[:len(l.leaves):len(l.leaves)]}
 	}
@@ -62,7 +62,7 @@ func (l structs[S]) Over(p any) View {
 }
 
 // view returns the view of the state that p points to. It stores the channels in channels.
-func (l structs[S]) view(p any, channels []Channel) View {
+func (l *structs[S]) view(p any, channels []Channel) View {
 	v := View{State: p, Channels: channels[:len(l.leaves):len(l.leaves)]}
 	root := reflect.ValueOf(p).Elem()
 	for i, f := range l.leaves {
@@ -71,21 +71,21 @@ func (l structs[S]) view(p any, channels []Channel) View {
 	return v
 }
 
-func (structs[S]) Copy(p any) any {
+func (*structs[S]) Copy(p any) any {
 	own := *p.(*S)
 	return &own
 }
 
-func (structs[S]) Own(any) {}
+func (*structs[S]) Own(any) {}
 
-func (structs[S]) Assign(dst, src any) { *dst.(*S) = *src.(*S) }
+func (*structs[S]) Assign(dst, src any) { *dst.(*S) = *src.(*S) }
 
-func (l structs[S]) AssignField(dst, src View, i int) {
+func (l *structs[S]) AssignField(dst, src View, i int) {
 	at := l.leaves[i].index
 	reflect.ValueOf(dst.State).Elem().FieldByIndex(at).Set(reflect.ValueOf(src.State).Elem().FieldByIndex(at))
 }
 
-func (l structs[S]) Decode(v View, i int, data []byte) error {
+func (l *structs[S]) Decode(v View, i int, data []byte) error {
 	if err := v.Channels[i].UnmarshalJSON(data); err != nil {
 		return fmt.Errorf("state: field %q (%s): %w", l.leaves[i].Name, l.leaves[i].Type, err)
 	}
@@ -93,4 +93,4 @@ func (l structs[S]) Decode(v View, i int, data []byte) error {
 }
 
 // Check returns nil: decoding has checked the Go types.
-func (structs[S]) Check(View, int) error { return nil }
+func (*structs[S]) Check(View, int) error { return nil }

@@ -38,20 +38,22 @@ func (s *Sum[T]) Get() T {
 func (s *Sum[T]) Overwrite(v T) { s.own, s.wrote, s.over = v, true, true }
 
 // Channel returns what the runtime does with the channel. A node does not need it.
-func (s *Sum[T]) Channel() Channel { return sumChannel[T]{s} }
+func (s *Sum[T]) Channel() Channel { return (*sumChannel[T])(s) }
 
 // sumChannel is a Sum as the runtime sees it.
-type sumChannel[T Number] struct{ *Sum[T] }
+type sumChannel[T Number] Sum[T]
 
 // Wrote implements [Channel].
-func (s sumChannel[T]) Wrote() bool { return s.wrote }
+func (s *sumChannel[T]) Wrote() bool { return s.wrote }
 
 func (s *Sum[T]) overwrote() bool { return s.over }
 
+func (s *sumChannel[T]) overwrote() bool { return (*Sum[T])(s).overwrote() }
+
 // Fold implements [Channel].
-func (s sumChannel[T]) Fold(writes []Channel) error {
+func (s *sumChannel[T]) Fold(writes []Channel) error {
 	if len(writes) == 1 { // nearly always, and counters are in every loop
-		w := writes[0].(sumChannel[T])
+		w := writes[0].(*sumChannel[T])
 		if w.over {
 			s.base = w.own
 		} else {
@@ -59,16 +61,16 @@ func (s sumChannel[T]) Fold(writes []Channel) error {
 		}
 		return nil
 	}
-	at, err := overwriter[sumChannel[T]](writes)
+	at, err := overwriter[*sumChannel[T]](writes)
 	if err != nil {
 		return err
 	}
 	if at >= 0 {
-		s.base = writes[at].(sumChannel[T]).own
+		s.base = writes[at].(*sumChannel[T]).own
 		return nil
 	}
 	for _, w := range writes {
-		s.base += w.(sumChannel[T]).own
+		s.base += w.(*sumChannel[T]).own
 	}
 	return nil
 }
@@ -86,24 +88,32 @@ func (s *Sum[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// MarshalJSON implements [Channel].
+func (s *sumChannel[T]) MarshalJSON() ([]byte, error) { return (*Sum[T])(s).MarshalJSON() }
+
+// UnmarshalJSON implements [Channel].
+func (s *sumChannel[T]) UnmarshalJSON(data []byte) error {
+	return (*Sum[T])(s).UnmarshalJSON(data)
+}
+
 // Stored implements [Channel]: 0 is what an unwritten Sum holds.
-func (s sumChannel[T]) Stored() (any, bool) { return s.base, s.base != 0 }
+func (s *sumChannel[T]) Stored() (any, bool) { return s.base, s.base != 0 }
 
 // Restore implements [Channel].
-func (s sumChannel[T]) Restore(dec Decode) error {
+func (s *sumChannel[T]) Restore(dec Decode) error {
 	var v T
 	if err := dec(&v); err != nil {
 		return err
 	}
-	*s.Sum = Sum[T]{base: v}
+	*s = sumChannel[T]{base: v}
 	return nil
 }
 
 // Writes implements [Channel]: what is to be added, or the new sum.
-func (s sumChannel[T]) Writes() Write { return Write{Value: s.own, Overwrite: s.over} }
+func (s *sumChannel[T]) Writes() Write { return Write{Value: s.own, Overwrite: s.over} }
 
 // RestoreWrites implements [Channel].
-func (s sumChannel[T]) RestoreWrites(overwrite bool, dec Decode) error {
+func (s *sumChannel[T]) RestoreWrites(overwrite bool, dec Decode) error {
 	var v T
 	if err := dec(&v); err != nil {
 		return err
@@ -114,5 +124,9 @@ func (s sumChannel[T]) RestoreWrites(overwrite bool, dec Decode) error {
 
 func (s *Sum[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 
+func (s *sumChannel[T]) elements() []reflect.Type { return (*Sum[T])(s).elements() }
+
 // String returns the value as JSON, for people who print a state.
 func (s Sum[T]) String() string { return text(s) }
+
+func (s *sumChannel[T]) String() string { return text(s) }

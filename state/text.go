@@ -50,10 +50,29 @@ func CheckText(v any) error {
 	return nil
 }
 
-// textHolder is a channel of this package that looks at the text which its holder wrote.
+// textHolder is a channel of this package that looks at the text which its holder wrote. That of
+// ContextData is none: Put has checked the text.
 type textHolder interface {
+	elementer
 	writtenText() (path string, ok bool)
 }
+
+var (
+	_ elementer  = (*untrackedChannel[int])(nil)
+	_ elementer  = (*sumChannel[int])(nil)
+	_ textHolder = valueChannel[int]{}
+	_ textHolder = latestChannel[int]{}
+	_ textHolder = ephemeralChannel[int]{}
+	_ textHolder = (*onceChannel[int])(nil)
+	_ textHolder = (*listChannel[int])(nil)
+	_ textHolder = (*stackChannel[int])(nil)
+	_ textHolder = (*topicChannel[int])(nil)
+	_ textHolder = maxChannel[int]{}
+	_ textHolder = minChannel[int]{}
+	_ textHolder = (*mapChannel[string, int])(nil)
+	_ textHolder = (*setChannel[string])(nil)
+	_ textHolder = (*reducedChannel[int, greater[int]])(nil)
+)
 
 // textCheck looks at what the holder of a channel wrote.
 type textCheck struct {
@@ -95,16 +114,20 @@ func textCheckOf(c Channel, field string) func(Channel) error {
 	return func(c Channel) error { return failed(c.(textHolder).writtenText()) }
 }
 
-// ours reports whether c is of this package: then its type is one of those that Channel methods
-// return. It does not look for an unexported method: a type of a user has those of what it embeds.
+// ours reports whether c is of this package: its type, or what that points to, is declared here. It
+// does not look for an unexported method: a type of a user has those of what it embeds.
 func ours(c Channel) bool {
-	return reflect.TypeOf(c).PkgPath() == reflect.TypeFor[Schema]().PkgPath()
+	t := reflect.TypeOf(c)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.PkgPath() == reflect.TypeFor[Schema]().PkgPath()
 }
 
 // holdsText reports whether a channel of this package can hold text that was not looked at when
 // it was written.
 func holdsText(c Channel) bool {
-	e, ok := c.(interface{ elements() []reflect.Type })
+	e, ok := c.(elementer)
 	if !ok {
 		return false
 	}
@@ -130,19 +153,21 @@ func (s *Schema) CheckWrites(v View) error {
 	return nil
 }
 
-func (c *cell[T]) writtenText() (string, bool) { return validtext.CheckOf(&c.v) }
+func (c *cellChannel[T]) writtenText() (string, bool) { return validtext.CheckOf(&c.v) }
 
-func (l *List[T]) writtenText() (string, bool) { return validtext.CheckOf(&l.own.s) }
+func (c *onceChannel[T]) writtenText() (string, bool) { return validtext.CheckOf(&c.v) }
 
-func (t *Topic[T]) writtenText() (string, bool) { return validtext.CheckOf(&t.own.s) }
+func (l *listChannel[T]) writtenText() (string, bool) { return validtext.CheckOf(&l.own.s) }
+
+func (t *topicChannel[T]) writtenText() (string, bool) { return validtext.CheckOf(&t.own.s) }
 
 func (e *extreme[T, R]) writtenText() (string, bool) { return validtext.CheckOf(&e.own) }
 
 // writtenText counts from the end, as the elements were prepended.
-func (s *Stack[T]) writtenText() (string, bool) { return s.list.writtenText() }
+func (s *stackChannel[T]) writtenText() (string, bool) { return s.channel().writtenText() }
 
 // writtenText also looks at what the Reducer made. DeepMerge makes no text.
-func (c *Reduced[T, R]) writtenText() (path string, ok bool) {
+func (c *reducedChannel[T, R]) writtenText() (path string, ok bool) {
 	if path, ok = validtext.CheckOf(&c.ops.s); !ok {
 		return path, ok
 	}
@@ -164,7 +189,7 @@ func (t *table[K, V]) writtenText() (path string, ok bool) {
 }
 
 // writtenText looks at the elements as elements of a list, not as keys.
-func (s *Set[T]) writtenText() (path string, ok bool) {
+func (s *setChannel[T]) writtenText() (path string, ok bool) {
 	return s.checkText(func(k *T) bool { _, ok := validtext.CheckOf(k); return ok })
 }
 
@@ -183,6 +208,3 @@ func (t *table[K, V]) checkText(key func(*K) bool) (path string, ok bool) {
 	t.written(check, check)
 	return path, ok
 }
-
-// writtenText hides that of table: Put has checked already.
-func (c *ContextData) writtenText() (string, bool) { return "", true }

@@ -14,20 +14,20 @@ type Sequel interface {
 func (c *cell[T]) then(w *cell[T]) { c.v, c.set, c.wrote = w.v, w.set, true }
 
 // Then implements [Sequel].
-func (c valueChannel[T]) Then(w Channel) { c.then(w.(valueChannel[T]).cell) }
+func (c valueChannel[T]) Then(w Channel) { c.body().then(w.(valueChannel[T]).body()) }
 
 // Then implements [Sequel].
-func (c latestChannel[T]) Then(w Channel) { c.then(w.(latestChannel[T]).cell) }
+func (c latestChannel[T]) Then(w Channel) { c.body().then(w.(latestChannel[T]).body()) }
 
 // Then implements [Sequel].
-func (c ephemeralChannel[T]) Then(w Channel) { c.then(w.(ephemeralChannel[T]).cell) }
+func (c ephemeralChannel[T]) Then(w Channel) { c.body().then(w.(ephemeralChannel[T]).body()) }
 
 // Then implements [Sequel].
-func (c untrackedChannel[T]) Then(w Channel) { c.then(&w.(untrackedChannel[T]).cell) }
+func (c *untrackedChannel[T]) Then(w Channel) { c.then(&w.(*untrackedChannel[T]).cell) }
 
 // Then implements [Sequel].
-func (l listChannel[T]) Then(w Channel) {
-	next := w.(listChannel[T])
+func (l *listChannel[T]) Then(w Channel) {
+	next := w.(*listChannel[T])
 	if next.over {
 		l.own, l.over = next.own, true
 		return
@@ -36,16 +36,16 @@ func (l listChannel[T]) Then(w Channel) {
 }
 
 // Then implements [Sequel].
-func (t topicChannel[T]) Then(w Channel) { t.Publish(w.(topicChannel[T]).own.s...) }
+func (t *topicChannel[T]) Then(w Channel) { (*Topic[T])(t).Publish(w.(*topicChannel[T]).own.s...) }
 
 // Then implements [Sequel].
-func (s sumChannel[T]) Then(w Channel) {
-	next := w.(sumChannel[T])
+func (s *sumChannel[T]) Then(w Channel) {
+	next := w.(*sumChannel[T])
 	if next.over {
-		s.Overwrite(next.own)
+		(*Sum[T])(s).Overwrite(next.own)
 		return
 	}
-	s.Add(next.own)
+	(*Sum[T])(s).Add(next.own)
 }
 
 // Then implements [Sequel].
@@ -63,10 +63,10 @@ func (e *extreme[T, R]) then(w *extreme[T, R]) {
 }
 
 // Then implements [Sequel].
-func (m mapChannel[K, V]) Then(w Channel) { m.then(&w.(mapChannel[K, V]).table) }
+func (m *mapChannel[K, V]) Then(w Channel) { m.then(&w.(*mapChannel[K, V]).table) }
 
 // Then implements [Sequel].
-func (s setChannel[T]) Then(w Channel) { s.then(&w.(setChannel[T]).table) }
+func (s *setChannel[T]) Then(w Channel) { s.then(&w.(*setChannel[T]).table) }
 
 func (t *table[K, V]) then(w *table[K, V]) {
 	if w.over {
@@ -84,13 +84,13 @@ func (t *table[K, V]) then(w *table[K, V]) {
 }
 
 // Then implements [Sequel].
-func (c reducedChannel[T, R]) Then(w Channel) {
-	next := w.(reducedChannel[T, R])
+func (c *reducedChannel[T, R]) Then(w Channel) {
+	body, next := (*Reduced[T, R])(c), w.(*reducedChannel[T, R])
 	if next.over {
-		c.Overwrite(next.now)
+		body.Overwrite(next.now)
 		return
 	}
 	for _, v := range next.ops.s {
-		c.Update(v)
+		body.Update(v)
 	}
 }

@@ -39,25 +39,25 @@ func (t *Topic[T]) Slice() []T {
 }
 
 // Channel returns what the runtime does with the channel. A node does not need it.
-func (t *Topic[T]) Channel() Channel { return topicChannel[T]{t} }
+func (t *Topic[T]) Channel() Channel { return (*topicChannel[T])(t) }
 
 // topicChannel is a Topic as the runtime sees it.
-type topicChannel[T any] struct{ *Topic[T] }
+type topicChannel[T any] Topic[T]
 
 // Wrote implements [Channel].
-func (t topicChannel[T]) Wrote() bool { return len(t.own.s) > 0 }
+func (t *topicChannel[T]) Wrote() bool { return len(t.own.s) > 0 }
 
 // Fold implements [Channel]: what was delivered before is gone.
-func (t topicChannel[T]) Fold(writes []Channel) error {
-	t.base = writes[0].(topicChannel[T]).own.committed()
+func (t *topicChannel[T]) Fold(writes []Channel) error {
+	t.base = writes[0].(*topicChannel[T]).own.committed()
 	for _, w := range writes[1:] {
-		t.base = t.base.append(w.(topicChannel[T]).own.s)
+		t.base = t.base.append(w.(*topicChannel[T]).own.s)
 	}
 	return nil
 }
 
 // Expire implements [Expirer].
-func (t topicChannel[T]) Expire() { *t.Topic = Topic[T]{} }
+func (t *topicChannel[T]) Expire() { *t = topicChannel[T]{} }
 
 // MarshalJSON returns the messages as an array; an empty topic is [].
 func (t Topic[T]) MarshalJSON() ([]byte, error) { return compact.Marshal(t.Slice()) }
@@ -72,24 +72,32 @@ func (t *Topic[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// MarshalJSON implements [Channel].
+func (t *topicChannel[T]) MarshalJSON() ([]byte, error) { return (*Topic[T])(t).MarshalJSON() }
+
+// UnmarshalJSON implements [Channel].
+func (t *topicChannel[T]) UnmarshalJSON(data []byte) error {
+	return (*Topic[T])(t).UnmarshalJSON(data)
+}
+
 // Stored implements [Channel].
-func (t topicChannel[T]) Stored() (any, bool) { return t.base.s, len(t.base.s) > 0 }
+func (t *topicChannel[T]) Stored() (any, bool) { return t.base.s, len(t.base.s) > 0 }
 
 // Restore implements [Channel].
-func (t topicChannel[T]) Restore(dec Decode) error {
+func (t *topicChannel[T]) Restore(dec Decode) error {
 	var items []T
 	if err := dec(&items); err != nil {
 		return err
 	}
-	*t.Topic = Topic[T]{base: vecOf(items)}
+	*t = topicChannel[T]{base: vecOf(items)}
 	return nil
 }
 
 // Writes implements [Channel].
-func (t topicChannel[T]) Writes() Write { return Write{Value: t.own.s} }
+func (t *topicChannel[T]) Writes() Write { return Write{Value: t.own.s} }
 
 // RestoreWrites implements [Channel].
-func (t topicChannel[T]) RestoreWrites(_ bool, dec Decode) error {
+func (t *topicChannel[T]) RestoreWrites(_ bool, dec Decode) error {
 	var items []T
 	if err := dec(&items); err != nil {
 		return err
@@ -100,5 +108,9 @@ func (t topicChannel[T]) RestoreWrites(_ bool, dec Decode) error {
 
 func (t *Topic[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 
+func (t *topicChannel[T]) elements() []reflect.Type { return (*Topic[T])(t).elements() }
+
 // String returns the value as JSON, for people who print a state.
 func (t Topic[T]) String() string { return text(t) }
+
+func (t *topicChannel[T]) String() string { return text(t) }

@@ -11,37 +11,37 @@ type Typed interface {
 }
 
 // ValueType implements [Typed].
-func (cellChannel[T]) ValueType() reflect.Type { return reflect.TypeFor[T]() }
+func (*cellChannel[T]) ValueType() reflect.Type { return reflect.TypeFor[T]() }
 
 // ValueType implements [Typed].
-func (untrackedChannel[T]) ValueType() reflect.Type { return reflect.TypeFor[T]() }
+func (*untrackedChannel[T]) ValueType() reflect.Type { return reflect.TypeFor[T]() }
 
 // ValueType implements [Typed].
-func (onceChannel[T]) ValueType() reflect.Type { return reflect.TypeFor[T]() }
+func (*onceChannel[T]) ValueType() reflect.Type { return reflect.TypeFor[T]() }
 
 // ValueType implements [Typed].
-func (sumChannel[T]) ValueType() reflect.Type { return reflect.TypeFor[T]() }
+func (*sumChannel[T]) ValueType() reflect.Type { return reflect.TypeFor[T]() }
 
 // ValueType implements [Typed].
 func (extremeChannel[T, R]) ValueType() reflect.Type { return reflect.TypeFor[T]() }
 
 // ValueType implements [Typed].
-func (reducedChannel[T, R]) ValueType() reflect.Type { return reflect.TypeFor[T]() }
+func (*reducedChannel[T, R]) ValueType() reflect.Type { return reflect.TypeFor[T]() }
 
 // ValueType implements [Typed].
-func (listChannel[T]) ValueType() reflect.Type { return reflect.TypeFor[[]T]() }
+func (*listChannel[T]) ValueType() reflect.Type { return reflect.TypeFor[[]T]() }
 
 // ValueType implements [Typed].
-func (stackChannel[T]) ValueType() reflect.Type { return reflect.TypeFor[[]T]() }
+func (*stackChannel[T]) ValueType() reflect.Type { return reflect.TypeFor[[]T]() }
 
 // ValueType implements [Typed].
-func (topicChannel[T]) ValueType() reflect.Type { return reflect.TypeFor[[]T]() }
+func (*topicChannel[T]) ValueType() reflect.Type { return reflect.TypeFor[[]T]() }
 
 // ValueType implements [Typed].
-func (setChannel[T]) ValueType() reflect.Type { return reflect.TypeFor[[]T]() }
+func (*setChannel[T]) ValueType() reflect.Type { return reflect.TypeFor[[]T]() }
 
 // ValueType implements [Typed].
-func (mapChannel[K, V]) ValueType() reflect.Type { return reflect.TypeFor[map[K]V]() }
+func (*mapChannel[K, V]) ValueType() reflect.Type { return reflect.TypeFor[map[K]V]() }
 
 // ValueType implements [Typed].
 func (contextChannel) ValueType() reflect.Type {

@@ -31,10 +31,13 @@ func (c *cell[T]) Clear() {
 }
 
 // cellChannel is what the runtime does with each channel that has a cell.
-type cellChannel[T any] struct{ *cell[T] }
+type cellChannel[T any] cell[T]
+
+// body returns the cell that has the value.
+func (c *cellChannel[T]) body() *cell[T] { return (*cell[T])(c) }
 
 // Wrote implements [Channel].
-func (c cellChannel[T]) Wrote() bool { return c.wrote }
+func (c *cellChannel[T]) Wrote() bool { return c.wrote }
 
 // take makes w's value the committed value of c.
 func (c *cell[T]) take(w *cell[T]) { c.v, c.set = w.v, w.set }
@@ -69,16 +72,22 @@ func (c *cell[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// MarshalJSON implements [Channel].
+func (c *cellChannel[T]) MarshalJSON() ([]byte, error) { return c.body().MarshalJSON() }
+
+// UnmarshalJSON implements [Channel].
+func (c *cellChannel[T]) UnmarshalJSON(data []byte) error { return c.body().UnmarshalJSON(data) }
+
 // Stored implements [Channel].
-func (c cellChannel[T]) Stored() (any, bool) { return c.v, c.set }
+func (c *cellChannel[T]) Stored() (any, bool) { return c.v, c.set }
 
 // Restore implements [Channel].
-func (c cellChannel[T]) Restore(dec Decode) error {
+func (c *cellChannel[T]) Restore(dec Decode) error {
 	var v T
 	if err := dec(&v); err != nil {
 		return err
 	}
-	*c.cell = cell[T]{v: v, set: true}
+	*c = cellChannel[T]{v: v, set: true}
 	return nil
 }
 
@@ -89,10 +98,10 @@ type optional[T any] struct {
 }
 
 // Writes implements [Channel].
-func (c cellChannel[T]) Writes() Write { return Write{Value: optional[T]{c.v, c.set}} }
+func (c *cellChannel[T]) Writes() Write { return Write{Value: optional[T]{c.v, c.set}} }
 
 // RestoreWrites implements [Channel].
-func (c cellChannel[T]) RestoreWrites(_ bool, dec Decode) error {
+func (c *cellChannel[T]) RestoreWrites(_ bool, dec Decode) error {
 	var o optional[T]
 	if err := dec(&o); err != nil {
 		return err
@@ -110,17 +119,17 @@ type Value[T any] struct{ cell[T] }
 func Of[T any](v T) Value[T] { return Value[T]{cell[T]{v: v, set: true, wrote: true}} }
 
 // Channel returns what the runtime does with the channel. A node does not need it.
-func (c *Value[T]) Channel() Channel { return valueChannel[T]{cellChannel[T]{&c.cell}} }
+func (c *Value[T]) Channel() Channel { return valueChannel[T]{(*cellChannel[T])(&c.cell)} }
 
 // valueChannel is a Value as the runtime sees it.
-type valueChannel[T any] struct{ cellChannel[T] }
+type valueChannel[T any] struct{ *cellChannel[T] }
 
 // Fold implements [Channel].
 func (c valueChannel[T]) Fold(writes []Channel) error {
 	if err := single(writes); err != nil {
 		return err
 	}
-	c.take(writes[0].(valueChannel[T]).cell)
+	c.body().take(writes[0].(valueChannel[T]).body())
 	return nil
 }
 
@@ -132,14 +141,14 @@ type Latest[T any] struct{ cell[T] }
 func LatestOf[T any](v T) Latest[T] { return Latest[T]{cell[T]{v: v, set: true, wrote: true}} }
 
 // Channel returns what the runtime does with the channel. A node does not need it.
-func (c *Latest[T]) Channel() Channel { return latestChannel[T]{cellChannel[T]{&c.cell}} }
+func (c *Latest[T]) Channel() Channel { return latestChannel[T]{(*cellChannel[T])(&c.cell)} }
 
 // latestChannel is a Latest as the runtime sees it.
-type latestChannel[T any] struct{ cellChannel[T] }
+type latestChannel[T any] struct{ *cellChannel[T] }
 
 // Fold implements [Channel].
 func (c latestChannel[T]) Fold(writes []Channel) error {
-	c.take(writes[len(writes)-1].(latestChannel[T]).cell)
+	c.body().take(writes[len(writes)-1].(latestChannel[T]).body())
 	return nil
 }
 
@@ -153,22 +162,22 @@ func EphemeralOf[T any](v T) Ephemeral[T] {
 }
 
 // Channel returns what the runtime does with the channel. A node does not need it.
-func (c *Ephemeral[T]) Channel() Channel { return ephemeralChannel[T]{cellChannel[T]{&c.cell}} }
+func (c *Ephemeral[T]) Channel() Channel { return ephemeralChannel[T]{(*cellChannel[T])(&c.cell)} }
 
 // ephemeralChannel is a Ephemeral as the runtime sees it.
-type ephemeralChannel[T any] struct{ cellChannel[T] }
+type ephemeralChannel[T any] struct{ *cellChannel[T] }
 
 // Fold implements [Channel].
 func (c ephemeralChannel[T]) Fold(writes []Channel) error {
 	if err := single(writes); err != nil {
 		return err
 	}
-	c.take(writes[0].(ephemeralChannel[T]).cell)
+	c.body().take(writes[0].(ephemeralChannel[T]).body())
 	return nil
 }
 
 // Expire implements [Expirer].
-func (c ephemeralChannel[T]) Expire() { *c.cell = cell[T]{} }
+func (c ephemeralChannel[T]) Expire() { *c.cellChannel = cellChannel[T]{} }
 
 // Untracked holds one value in memory for the length of a run and is never
 // stored: a client, a handle, a cache. After a crash or a resume it is unset.
@@ -180,45 +189,59 @@ func UntrackedOf[T any](v T) Untracked[T] {
 }
 
 // Channel returns what the runtime does with the channel. A node does not need it.
-func (c *Untracked[T]) Channel() Channel { return untrackedChannel[T]{c} }
+func (c *Untracked[T]) Channel() Channel { return (*untrackedChannel[T])(c) }
 
 // untrackedChannel is a Untracked as the runtime sees it.
-type untrackedChannel[T any] struct{ *Untracked[T] }
+type untrackedChannel[T any] Untracked[T]
 
 // Fold implements [Channel].
-func (c untrackedChannel[T]) Fold(writes []Channel) error {
+func (c *untrackedChannel[T]) Fold(writes []Channel) error {
 	if err := single(writes); err != nil {
 		return err
 	}
-	c.take(&writes[0].(untrackedChannel[T]).cell)
+	c.take(&writes[0].(*untrackedChannel[T]).cell)
 	return nil
 }
 
 // MarshalJSON returns null: an untracked value never leaves the process.
 func (c Untracked[T]) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
+// MarshalJSON implements [Channel]: not as a cell does, for nothing leaves the process.
+func (c *untrackedChannel[T]) MarshalJSON() ([]byte, error) { return (*Untracked[T])(c).MarshalJSON() }
+
 // Wrote implements [Channel].
-func (c untrackedChannel[T]) Wrote() bool { return c.wrote }
+func (c *untrackedChannel[T]) Wrote() bool { return c.wrote }
 
 // Restore implements [Channel].
-func (c untrackedChannel[T]) Restore(dec Decode) error { return cellChannel[T]{&c.cell}.Restore(dec) }
+func (c *untrackedChannel[T]) Restore(dec Decode) error {
+	return (*cellChannel[T])(&c.cell).Restore(dec)
+}
 
 // Stored implements [Channel]: there is never anything to store.
-func (c untrackedChannel[T]) Stored() (any, bool) { return nil, false }
+func (c *untrackedChannel[T]) Stored() (any, bool) { return nil, false }
 
 // Writes implements [Channel]: the write has no stored form.
-func (c untrackedChannel[T]) Writes() Write { return Write{} }
+func (c *untrackedChannel[T]) Writes() Write { return Write{} }
 
 // RestoreWrites implements [Channel]: nothing was stored.
-func (c untrackedChannel[T]) RestoreWrites(bool, Decode) error { return nil }
+func (c *untrackedChannel[T]) RestoreWrites(bool, Decode) error { return nil }
 
 func (c *cell[T]) elements() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
+
+func (c *cellChannel[T]) elements() []reflect.Type { return c.body().elements() }
 
 // elements of an Untracked are never stored, so any type will do.
 func (c *Untracked[T]) elements() []reflect.Type { return nil }
 
+func (c *untrackedChannel[T]) elements() []reflect.Type { return nil }
+
 // String returns the value as JSON, for people who print a state.
 func (c cell[T]) String() string { return text(c) }
 
+func (c *cellChannel[T]) String() string { return text(c) }
+
 // String returns null: an untracked value is not printed.
 func (c Untracked[T]) String() string { return text(c) }
+
+// String hides that of the cell.
+func (c *untrackedChannel[T]) String() string { return text(c) }
