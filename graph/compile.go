@@ -22,7 +22,6 @@ func (b *Builder[S]) Compile(cfg Config) (*Graph[S], error) {
 	if err != nil {
 		return nil, err
 	}
-	p.untyped = func(p *program) Untyped { return untyped[S]{&Graph[S]{p}} }
 	return &Graph[S]{p}, nil
 }
 

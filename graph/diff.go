@@ -53,6 +53,10 @@ type Writer struct {
 // Diff compares the state of the thread at two commits, in either order and on any branches, and
 // names who wrote what differs.
 func (t StoredThread[S]) Diff(ctx context.Context, from, to uint64) (Difference, error) {
+	return t.stored.diff(ctx, from, to)
+}
+
+func (t programThread) diff(ctx context.Context, from, to uint64) (Difference, error) {
 	d := Difference{From: from, To: to}
 	var before, after state.View
 	var missing, err error

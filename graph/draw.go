@@ -8,15 +8,13 @@ import (
 
 // Draw returns the graph as data. Subgraphs are opened down to this depth: 0 shows each
 // as one node.
-func (g *Graph[S]) Draw(depth int) Drawing {
-	if g.p == nil {
+func (g *Graph[S]) Draw(depth int) Drawing { return g.p.draw(depth, "") }
+
+// draw makes the drawing of p, whose ids begin with prefix. It is empty if p is nil.
+func (p *program) draw(depth int, prefix string) Drawing {
+	if p == nil {
 		return Drawing{}
 	}
-	return g.p.draw(depth, "")
-}
-
-// draw makes the drawing of p, whose ids begin with prefix.
-func (p *program) draw(depth int, prefix string) Drawing {
 	d := Drawing{Graph: p.name}
 	id := func(n int) string {
 		switch {
@@ -126,6 +124,10 @@ func (d *Drawing) add(from, to, kind string) {
 // what is due. Subgraphs are opened down to depth, as by [Graph.Draw], with what they have done in
 // that turn.
 func (t StoredThread[S]) Draw(ctx context.Context, at uint64, depth int) (Drawing, error) {
+	return t.stored.draw(ctx, at, depth)
+}
+
+func (t programThread) draw(ctx context.Context, at uint64, depth int) (Drawing, error) {
 	if err := t.p.compiled(); err != nil {
 		return Drawing{}, err
 	}
@@ -137,12 +139,16 @@ func (t StoredThread[S]) Draw(ctx context.Context, at uint64, depth int) (Drawin
 	if err != nil {
 		return t.p.draw(depth, ""), err
 	}
-	return t.DrawTurn(ctx, turn, depth)
+	return t.drawTurn(ctx, turn, depth)
 }
 
 // DrawTurn is like Draw, for commits that [Turn] returned. Of a turn that was cut it counts what
 // these commits did.
 func (t StoredThread[S]) DrawTurn(ctx context.Context, turn []CommitInfo, depth int) (Drawing, error) {
+	return t.stored.drawTurn(ctx, turn, depth)
+}
+
+func (t programThread) drawTurn(ctx context.Context, turn []CommitInfo, depth int) (Drawing, error) {
 	if err := t.p.compiled(); err != nil {
 		return Drawing{}, err
 	}

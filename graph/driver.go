@@ -10,7 +10,7 @@ import (
 	"github.com/weftrun/weft/checkpoint"
 )
 
-func (g untyped[S]) Plan(ctx context.Context, q PlanRequest) (Plan, error) {
+func (g untyped) Plan(ctx context.Context, q PlanRequest) (Plan, error) {
 	id := StepID{Thread: q.Thread, Run: q.Run, MaxSteps: q.MaxSteps, TTL: q.Lease.TTL}
 	req := request{op: opPlan, answers: q.Answers}
 	if q.Input != nil && string(bytes.TrimSpace(q.Input)) != "null" {
@@ -27,7 +27,7 @@ func (g untyped[S]) Plan(ctx context.Context, q PlanRequest) (Plan, error) {
 	return planIn(driveStep(ctx, g.p, q.Options.in(o), req, d, q.Events, q.Reader))
 }
 
-func (g untyped[S]) RunTask(ctx context.Context, q TaskRequest) (TaskResult, error) {
+func (g untyped) RunTask(ctx context.Context, q TaskRequest) (TaskResult, error) {
 	d := &drivenRun{id: q.Step, try: q.Try}
 	d.call = taskCall{d, q.Task}
 	out, _, err := driveStep(ctx, g.p, q.Options.in(q.Step.options()), request{op: opRunTask}, d, q.Events, q.Reader)
@@ -35,13 +35,13 @@ func (g untyped[S]) RunTask(ctx context.Context, q TaskRequest) (TaskResult, err
 	return res, err
 }
 
-func (g untyped[S]) Commit(ctx context.Context, q CommitRequest) (Plan, error) {
+func (g untyped) Commit(ctx context.Context, q CommitRequest) (Plan, error) {
 	d := &drivenRun{id: q.Step}
 	d.call = &commitCall{drivenRun: d}
 	return planIn(driveStep(ctx, g.p, q.Options.in(q.Step.options()), request{op: opCommit}, d, q.Events, q.Reader))
 }
 
-func (g untyped[S]) Release(ctx context.Context, id StepID) error {
+func (g untyped) Release(ctx context.Context, id StepID) error {
 	store, err := g.p.requireStore()
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (g untyped[S]) Release(ctx context.Context, id StepID) error {
 		return nil
 	}
 	if err := leaser.Release(ctx, id.Thread, cmp.Or(id.Fence, LeaseID(id.Thread, id.Run))); err != nil {
-		return fmt.Errorf("graph %q: thread %q: releasing the lease: %w", g.Name(), id.Thread, err)
+		return fmt.Errorf("graph %q: thread %q: releasing the lease: %w", g.p.name, id.Thread, err)
 	}
 	return nil
 }

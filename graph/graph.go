@@ -37,21 +37,11 @@ type Result[S any] struct {
 }
 
 // Name returns the graph's name.
-func (g *Graph[S]) Name() string {
-	if g.p == nil {
-		return ""
-	}
-	return g.p.name
-}
+func (g *Graph[S]) Name() string { return g.p.graphName() }
 
 // Program returns the hash of nodes, edges and the fields of the state that the graph's commits
 // have as CommitInfo.Program.
-func (g *Graph[S]) Program() string {
-	if g.p == nil {
-		return ""
-	}
-	return g.p.hash
-}
+func (g *Graph[S]) Program() string { return g.p.programHash() }
 
 // Invoke runs the graph with an input and returns how it ended. What the input wrote is folded
 // into the thread's state, after the fields of the last turn were reset; work that the last turn
@@ -126,7 +116,12 @@ func (g *Graph[S]) StartResume(ctx context.Context, a Answers, o RunOptions) *Ha
 }
 
 // Untyped returns the graph without the type of its state.
-func (g *Graph[S]) Untyped() Untyped { return untyped[S]{g} }
+func (g *Graph[S]) Untyped() Untyped {
+	if g == nil { // beside the error of Compile
+		return untyped{}
+	}
+	return untyped{g.p}
+}
 
 // EncodeState returns a state as one JSON object by wire name, in the order of its
 // fields.
@@ -140,12 +135,11 @@ func (g *Graph[S]) EncodeState(s S) ([]byte, error) {
 // DecodeInput reads a JSON object by wire name as an input. Unknown fields and
 // values of the wrong type are errors, all of them at once.
 func (g *Graph[S]) DecodeInput(data []byte) (s S, err error) {
-	if err := g.p.compiled(); err != nil {
-		return s, err
+	v, err := g.p.decodeInput(data)
+	if v.State != nil {
+		s = *v.State.(*S)
 	}
-	v := g.p.schema.Blank()
-	err = g.p.schema.Decode(v, data)
-	return *v.State.(*S), err
+	return s, err
 }
 
 // InputHash returns the hash that a turn with this input has in its Points: the way
@@ -159,26 +153,30 @@ func (g *Graph[S]) InputHash(input S) (string, error) {
 
 // ClearCache drops what the cache holds of these nodes of the graph, or of all.
 func (g *Graph[S]) ClearCache(ctx context.Context, nodes ...string) error {
-	if err := g.p.compiled(); err != nil {
+	return g.p.clearCache(ctx, nodes)
+}
+
+func (p *program) clearCache(ctx context.Context, nodes []string) error {
+	if err := p.compiled(); err != nil {
 		return err
 	}
-	cache := g.p.cfg.Cache
+	cache := p.cfg.Cache
 	if cache == nil {
 		return ErrNoCache
 	}
 	var prefixes []string
 	for _, name := range nodes {
-		if _, ok := g.p.find(name); !ok {
-			return fmt.Errorf("graph %q: its cache is to be cleared of %q, which is not a node", g.p.name, name)
+		if _, ok := p.find(name); !ok {
+			return fmt.Errorf("graph %q: its cache is to be cleared of %q, which is not a node", p.name, name)
 		}
-		prefixes = append(prefixes, cachePrefix(g.p.name, name))
+		prefixes = append(prefixes, cachePrefix(p.name, name))
 	}
 	if len(nodes) == 0 {
-		prefixes = []string{url.PathEscape(g.p.name) + "/"}
+		prefixes = []string{url.PathEscape(p.name) + "/"}
 	}
-	for _, p := range prefixes {
-		if err := cache.Clear(ctx, p); err != nil {
-			return fmt.Errorf("graph %q: clearing the cache: %w", g.p.name, err)
+	for _, prefix := range prefixes {
+		if err := cache.Clear(ctx, prefix); err != nil {
+			return fmt.Errorf("graph %q: clearing the cache: %w", p.name, err)
 		}
 	}
 	return nil

@@ -29,8 +29,6 @@ type program struct {
 	hash         string
 	blobs        checkpoint.Blobs      // of the store; nil for none
 	choiceLabels map[choiceEdge]string // for drawings
-	// untyped returns the graph of a program with the state of this one.
-	untyped func(*program) Untyped
 }
 
 // choiceEdge is two nodes, by their numbers, of which the first may choose the second.
@@ -112,6 +110,32 @@ func (p *program) compiled() error {
 		return ErrNotCompiled
 	}
 	return nil
+}
+
+// graphName returns the name of the graph, "" if p is nil.
+func (p *program) graphName() string {
+	if p == nil {
+		return ""
+	}
+	return p.name
+}
+
+// programHash returns the hash of p, "" if p is nil.
+func (p *program) programHash() string {
+	if p == nil {
+		return ""
+	}
+	return p.hash
+}
+
+// decodeInput reads a JSON object by wire name as an input. Beside an error of decoding, the view
+// has the fields that could be read. Its State is nil if p is not compiled.
+func (p *program) decodeInput(data []byte) (v state.View, err error) {
+	if err := p.compiled(); err != nil {
+		return v, err
+	}
+	v = p.schema.Blank()
+	return v, p.schema.Decode(v, data)
 }
 
 // requireStore returns the store of p, or the reason why there is none.

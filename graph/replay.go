@@ -81,6 +81,10 @@ func orNothing(value json.RawMessage) string {
 //
 // from and to bound the commits, both included; 0 means all.
 func (t StoredThread[S]) Replay(ctx context.Context, from, to uint64) (Replayed, error) {
+	return t.stored.replay(ctx, from, to)
+}
+
+func (t programThread) replay(ctx context.Context, from, to uint64) (Replayed, error) {
 	var done Replayed
 	thread := t.key.Thread
 	store, err := t.p.requireStore()

@@ -18,7 +18,7 @@ const schemaURI = "http://json-schema.org/draft-07/schema#"
 // kindKeyword is the keyword of a property that has the kind of the channel.
 const kindKeyword = "x-weft-kind"
 
-func (g untyped[S]) Schemas() Schemas {
+func (g untyped) Schemas() Schemas {
 	if g.p == nil {
 		return Schemas{}
 	}
@@ -169,7 +169,7 @@ func recordSchema(t record.Type) *jsonschema.Schema {
 	return s
 }
 
-func (g untyped[S]) Children() map[string]Untyped {
+func (g untyped) Children() map[string]Untyped {
 	all := map[string]Untyped{}
 	if g.p == nil {
 		return all
@@ -177,7 +177,7 @@ func (g untyped[S]) Children() map[string]Untyped {
 	for i := range g.p.nodes {
 		if n := &g.p.nodes[i]; n.child != nil {
 			p := n.child.asChild(&g.p.cfg)
-			all[n.name] = p.untyped(&p)
+			all[n.name] = untyped{&p}
 		}
 	}
 	return all

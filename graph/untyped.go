@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/weftrun/weft/checkpoint"
 	"github.com/weftrun/weft/state"
 )
 
@@ -93,63 +92,72 @@ type UntypedSend struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-type untyped[S any] struct{ *Graph[S] }
+// untyped implements Untyped for the graph of a program.
+type untyped struct{ p *program }
 
-func (g untyped[S]) Invoke(ctx context.Context, input json.RawMessage, o RunOptions) (Result[json.RawMessage], error) {
+func (g untyped) Name() string           { return g.p.graphName() }
+func (g untyped) Program() string        { return g.p.programHash() }
+func (g untyped) Draw(depth int) Drawing { return g.p.draw(depth, "") }
+
+func (g untyped) Check(ctx context.Context, thread string) (Checked, error) {
+	return g.p.check(ctx, thread)
+}
+
+func (g untyped) Invoke(ctx context.Context, input json.RawMessage, o RunOptions) (Result[json.RawMessage], error) {
 	out, err := g.p.drive(ctx, o, invokesJSON(input))
 	return resultOf[json.RawMessage](out), err
 }
 
-func (g untyped[S]) Resume(ctx context.Context, a Answers, o RunOptions) (Result[json.RawMessage], error) {
+func (g untyped) Resume(ctx context.Context, a Answers, o RunOptions) (Result[json.RawMessage], error) {
 	out, err := g.p.drive(ctx, o, request{op: opResume, answers: a, asJSON: true})
 	return resultOf[json.RawMessage](out), err
 }
 
-func (g untyped[S]) Start(ctx context.Context, input json.RawMessage, o RunOptions) *Handle[json.RawMessage] {
+func (g untyped) Start(ctx context.Context, input json.RawMessage, o RunOptions) *Handle[json.RawMessage] {
 	return &Handle[json.RawMessage]{f: g.p.live(ctx, o, invokesJSON(input))}
 }
 
-func (g untyped[S]) StartResume(ctx context.Context, a Answers, o RunOptions) *Handle[json.RawMessage] {
+func (g untyped) StartResume(ctx context.Context, a Answers, o RunOptions) *Handle[json.RawMessage] {
 	return &Handle[json.RawMessage]{f: g.p.live(ctx, o, request{op: opResume, answers: a, asJSON: true})}
 }
 
-func (g untyped[S]) InputHash(input json.RawMessage) (string, error) {
-	s, err := g.DecodeInput(input)
+func (g untyped) InputHash(input json.RawMessage) (string, error) {
+	v, err := g.p.decodeInput(input)
 	if err != nil {
 		return "", fmt.Errorf("graph %q: the input: %w", g.Name(), err)
 	}
-	return g.Graph.InputHash(s)
+	return g.p.hashInput(v)
 }
 
-func (g untyped[S]) Patch(ctx context.Context, fields json.RawMessage, o RunOptions) (Result[json.RawMessage], error) {
+func (g untyped) Patch(ctx context.Context, fields json.RawMessage, o RunOptions) (Result[json.RawMessage], error) {
 	return g.Edit(ctx, [][]UntypedEdit{{{Writes: fields}}}, o)
 }
 
-func (g untyped[S]) Edit(ctx context.Context, steps [][]UntypedEdit, o RunOptions) (Result[json.RawMessage], error) {
-	out, err := g.p.drive(ctx, o, request{op: opEdit, edits: erase(g.typed(steps)), asJSON: true})
+func (g untyped) Edit(ctx context.Context, steps [][]UntypedEdit, o RunOptions) (Result[json.RawMessage], error) {
+	out, err := g.p.drive(ctx, o, request{op: opEdit, edits: g.edits(steps), asJSON: true})
 	return resultOf[json.RawMessage](out), err
 }
 
-func (g untyped[S]) UpdateAndResume(ctx context.Context, e UntypedEdit, a Answers, o RunOptions) (Result[json.RawMessage], error) {
+func (g untyped) UpdateAndResume(ctx context.Context, e UntypedEdit, a Answers, o RunOptions) (Result[json.RawMessage], error) {
 	out, err := g.p.drive(ctx, o, g.updates(e, a))
 	return resultOf[json.RawMessage](out), err
 }
 
-func (g untyped[S]) StartUpdateAndResume(ctx context.Context, e UntypedEdit, a Answers, o RunOptions) *Handle[json.RawMessage] {
+func (g untyped) StartUpdateAndResume(ctx context.Context, e UntypedEdit, a Answers, o RunOptions) *Handle[json.RawMessage] {
 	return &Handle[json.RawMessage]{f: g.p.live(ctx, o, g.updates(e, a))}
 }
 
 // updates returns the request that applies an edit and answers, and goes on.
-func (g untyped[S]) updates(e UntypedEdit, a Answers) request {
-	return request{op: opUpdateAndResume, edits: erase(g.typed([][]UntypedEdit{{e}})), answers: a, asJSON: true}
+func (g untyped) updates(e UntypedEdit, a Answers) request {
+	return request{op: opUpdateAndResume, edits: g.edits([][]UntypedEdit{{e}}), answers: a, asJSON: true}
 }
 
-// typed returns edits with the type of the state.
-func (g untyped[S]) typed(steps [][]UntypedEdit) [][]Edit[S] {
-	all := make([][]Edit[S], len(steps))
+// edits returns edits that read their JSON when they are applied.
+func (g untyped) edits(steps [][]UntypedEdit) [][]edit {
+	all := make([][]edit, len(steps))
 	for i, edits := range steps {
 		for _, e := range edits {
-			all[i] = append(all[i], Edit[S]{e.As, func(s *S) (Command, error) {
+			all[i] = append(all[i], edit{e.As, func(_ context.Context, s, _ any) (Command, error) {
 				if err := g.write(s, e.Writes); err != nil {
 					return Command{}, err
 				}
@@ -177,20 +185,20 @@ func (e *UntypedEdit) command(p *program) (Command, error) {
 	return c, nil
 }
 
-func (g untyped[S]) Initial() (json.RawMessage, error) {
+func (g untyped) Initial() (json.RawMessage, error) {
 	if err := g.p.compiled(); err != nil {
 		return nil, err
 	}
 	data, err := g.p.schema.Encode(g.p.schema.New())
 	if err != nil {
-		return nil, fmt.Errorf("graph %q: the initial state: %w", g.Name(), err)
+		return nil, fmt.Errorf("graph %q: the initial state: %w", g.p.name, err)
 	}
 	return data, nil
 }
 
 // Channels returns the empty channels of the state by the names of their fields. It is no part of
 // Untyped: callers that need the types of fields assert it.
-func (g untyped[S]) Channels() map[string]state.Channel {
+func (g untyped) Channels() map[string]state.Channel {
 	all := map[string]state.Channel{}
 	blank := g.p.schema.Blank()
 	for i, f := range g.p.schema.Fields() {
@@ -201,21 +209,21 @@ func (g untyped[S]) Channels() map[string]state.Channel {
 
 // Configure completes an input as Config.Configure does. It is no part of Untyped: servers assert
 // it.
-func (g untyped[S]) Configure(input json.RawMessage, context, configurable map[string]json.RawMessage) (json.RawMessage, error) {
+func (g untyped) Configure(input json.RawMessage, context, configurable map[string]json.RawMessage) (json.RawMessage, error) {
 	if g.p == nil || g.p.cfg.Configure == nil {
 		return input, nil
 	}
 	return g.p.cfg.Configure(input, context, configurable)
 }
 
-func (g untyped[S]) Thread(thread string) StoredThread[json.RawMessage] {
-	return StoredThread[json.RawMessage]{g.p, checkpoint.Key{Thread: thread}, func(v state.View) (json.RawMessage, error) {
-		return g.EncodeState(*v.State.(*S))
+func (g untyped) Thread(thread string) StoredThread[json.RawMessage] {
+	return StoredThread[json.RawMessage]{g.p.thread(thread), func(v state.View) (json.RawMessage, error) {
+		return g.p.schema.Encode(v)
 	}}
 }
 
-// write writes fields given as JSON to the state.
-func (g untyped[S]) write(s *S, fields json.RawMessage) error {
+// write writes fields given as JSON to the state that s points to.
+func (g untyped) write(s any, fields json.RawMessage) error {
 	if trimmed := bytes.TrimSpace(fields); len(trimmed) == 0 || string(trimmed) == "null" {
 		return nil
 	}
@@ -244,11 +252,11 @@ func Observed(g Untyped, o Observer) Untyped {
 	return own.observed(o)
 }
 
-func (g untyped[S]) observed(o Observer) Untyped {
+func (g untyped) observed(o Observer) Untyped {
 	p := *g.p
 	p.nodes, p.cfg.Observer = slices.Clone(p.nodes), o
 	for i := range p.nodes {
 		p.nodes[i].quick = p.nodes[i].quick && o == nil
 	}
-	return p.untyped(&p)
+	return untyped{&p}
 }

@@ -68,6 +68,14 @@ func TestZeroGraph_IsNotCompiled(t *testing.T) {
 	}
 }
 
+// Compile returns a nil graph beside its error, which a caller may look at later.
+func TestNilGraph_IsNotCompiled(t *testing.T) {
+	var none *graph.Graph[world]
+	if _, err := none.Untyped().Invoke(ctx, json.RawMessage(`{}`), t1); !errors.Is(err, graph.ErrNotCompiled) {
+		t.Errorf("got %v, want %v", err, graph.ErrNotCompiled)
+	}
+}
+
 func TestZeroGraph_IsNoChild(t *testing.T) {
 	var none graph.Graph[world]
 	b := graph.New[world]("parent")
