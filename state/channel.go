@@ -107,7 +107,8 @@ const (
 	oneOverwrite = "a field takes one Overwrite per step"
 )
 
-// replacer is a channel of this package that has Overwrite.
+// replacer is a channel of this package that has Overwrite. Fields have its method too, for types
+// of users that embed a field and are their own Channel. So it is with elementer.
 type replacer interface{ overwrote() bool }
 
 // overwriter returns the index of the write that replaces the whole value, or -1. Such a write
